@@ -1,0 +1,32 @@
+#include "apps/bench/gradient_set.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sumwire::apps {
+
+GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers) {
+    GradientSet set{.model = "synthetic",
+                    .step = fmt::format("{}-{}", to_string(spec.shape), spec.density),
+                    .ranks = {}};
+    for (unsigned rank = 0; rank < workers; ++rank) set.ranks.push_back(make_gradient(spec, rank));
+    return set;
+}
+
+std::size_t union_elements(const GradientSet& set) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < set.elements(); ++i)
+        count += std::ranges::any_of(set.ranks, [i](const auto& rank) { return rank[i] != 0.0F; });
+    return count;
+}
+
+double bound_bytes(std::size_t elements, std::size_t union_elements) {
+    const auto total = static_cast<double>(elements);
+    const auto present = static_cast<double>(union_elements);
+    const auto bits = [total](double part) { return part > 0 ? part * std::log2(total / part) : 0.0; };
+    return (bits(present) + bits(total - present)) / 8.0 + present * sizeof(float);
+}
+
+}  // namespace sumwire::apps

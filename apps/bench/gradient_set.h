@@ -1,0 +1,30 @@
+// What a benchmark sums: the gradients of all workers of one training step.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "apps/bench/synthetic.h"
+
+namespace sumwire::apps {
+
+struct GradientSet {
+    std::string model;  // "ncf"; "synthetic"
+    std::string step;   // "step040"; for synthetic ones shape and density
+    std::vector<std::vector<float>> ranks;  // of one length
+
+    std::string name() const { return model + "/" + step; }
+    std::size_t elements() const { return ranks.front().size(); }
+    std::size_t dense_bytes() const { return elements() * sizeof(float); }
+};
+
+GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers);
+
+// Elements that are non-zero on some rank.
+std::size_t union_elements(const GradientSet& set);
+
+// The least that can carry the union: the entropy of its positions and 32 bits for each element.
+double bound_bytes(std::size_t elements, std::size_t union_elements);
+
+}  // namespace sumwire::apps

@@ -1,0 +1,301 @@
+#include "runtime/communicator/core.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "gpu/device.h"
+#include "nic/port_spec.h"
+
+namespace sumwire::runtime {
+
+namespace {
+
+// The longest a progress thread rests while something is under way; a submission waits for it.
+constexpr auto longest_nap = std::chrono::microseconds(1000);
+// The longest it rests while nothing is: bounds how late a lost peer is noticed.
+constexpr auto longest_rest = std::chrono::milliseconds(50);
+constexpr Time deadline_check_interval = std::chrono::milliseconds(1);
+constexpr auto farewell_patience = std::chrono::milliseconds(200);
+
+constexpr std::size_t largest_automatic_payload = 8192;
+
+std::uint16_t choose_payload(const Options& options, const nic::PortInfo& info) {
+    const std::size_t room = info.max_datagram < nic::header_bytes
+                                 ? 0
+                                 : (info.max_datagram - nic::header_bytes) / 64 * 64;
+    if (room == 0) {
+        throw SetupError(fmt::format(
+            "the port {} carries datagrams of {} bytes, too small for a header and 64 bytes of "
+            "data; raise its MTU to at least {}",
+            info.description, info.max_datagram, nic::frame_overhead_bytes - 14 + 64));
+    }
+    if (options.payload_bytes > room) {
+        throw SetupError(fmt::format(
+            "payload_bytes is {}, but the port {} carries {} at most; choose that or less, or raise "
+            "the MTU of every link on the way",
+            options.payload_bytes, info.description, room));
+    }
+    return static_cast<std::uint16_t>(options.payload_bytes != 0
+                                          ? options.payload_bytes
+                                          : std::min(room, largest_automatic_payload));
+}
+
+std::uint64_t random_nonce() {
+    std::random_device device;
+    return (static_cast<std::uint64_t>(device()) << 32U) | device();
+}
+
+}  // namespace
+
+Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
+    const Options& options = resolved_.options;
+    try {
+        if (resolved_.embed) embedded_ = start_embedded_aggregator(*resolved_.embed);
+        port_ = nic::open_port(options.port, {.peer = resolved_.aggregator});
+    } catch (const nic::SetupError& error) {
+        throw SetupError(prefix() + error.what());
+    }
+
+    SessionConfig config;
+    config.join = {.nonce = random_nonce(),
+                   .rank = static_cast<std::uint16_t>(options.rank),
+                   .world_size = static_cast<std::uint16_t>(options.world_size),
+                   .payload_bytes = choose_payload(options, port_->info()),
+                   .slots = static_cast<std::uint16_t>(options.slots),
+                   .peer_timeout_ms = static_cast<std::uint32_t>(options.peer_timeout.count()),
+                   .checksums = options.checksums || !port_->info().detects_corruption,
+                   .float_sums = options.float_sums,
+                   .job = options.job};
+    config.join_timeout = options.join_timeout;
+    config.max_messages = CollectiveEngine::max_messages;
+    session_ = std::make_unique<WorkerSession>(config, steady_now());
+    join();
+    engine_ = std::make_unique<CollectiveEngine>(gpu::host_device(), *port_, *session_,
+                                                 static_cast<std::uint32_t>(options.world_size));
+}
+
+std::shared_ptr<Core> Core::start(const ResolvedOptions& resolved) {
+    std::shared_ptr<Core> core(new Core(resolved));
+    core->thread_ = std::thread([core] { core->run(); });
+    return core;
+}
+
+void Core::stop() {
+    stop_.store(true);
+    {
+        const std::lock_guard lock(mutex_);
+        if (!over_) over_ = std::make_exception_ptr(Error(prefix() + "the communicator was closed"));
+    }
+    wake_.notify_all();
+    if (thread_.get_id() == std::this_thread::get_id()) {
+        thread_.detach();
+        return;
+    }
+    thread_.join();
+    embedded_.reset();
+}
+
+void Core::join() {
+    nic::IdleStrategy idle_strategy(resolved_.polling, resolved_.pollers);
+    while (session_->state() == WorkerSession::State::joining) {
+        if (pump(steady_now())) {
+            idle_strategy.reset();
+        } else {
+            idle_strategy.idle(*port_, longest_nap);
+        }
+    }
+    if (session_->state() == WorkerSession::State::failed) {
+        std::rethrow_exception(to_exception(session_->failure()));
+    }
+}
+
+void Core::run() {
+    try {
+        serve();
+    } catch (...) {
+        end(std::current_exception());
+    }
+    std::exception_ptr reason;
+    {
+        const std::lock_guard lock(mutex_);
+        reason = over_;
+    }
+    end(reason);
+    say_farewell();
+}
+
+void Core::serve() {
+    nic::IdleStrategy idle_strategy(resolved_.polling, resolved_.pollers);
+    while (!stop_.load(std::memory_order_relaxed)) {
+        const Time now = steady_now();
+        bool worked = take_submissions();
+        worked |= pump(now);
+        worked |= engine_->advance();
+        check_ends(now);
+        if (worked) {
+            idle_strategy.reset();
+        } else {
+            rest(idle_strategy, now);
+        }
+    }
+}
+
+void Core::rest(nic::IdleStrategy& idle_strategy, Time now) {
+    if (!engine_->idle()) {
+        idle_strategy.idle(*port_, longest_nap);
+        return;
+    }
+    const auto until_deadline = session_->next_deadline() - now;
+    const auto limit = std::clamp<Time>(until_deadline, std::chrono::milliseconds(1), longest_rest);
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, limit, [this] { return !submitted_.empty() || stop_.load(); });
+}
+
+bool Core::take_submissions() {
+    if (!has_submissions_.load(std::memory_order_acquire)) return false;
+    const std::lock_guard lock(mutex_);
+    has_submissions_.store(false, std::memory_order_relaxed);
+    for (Operation& operation : submitted_) engine_->submit(std::move(operation));
+    submitted_.clear();
+    return true;
+}
+
+bool Core::pump(Time now) {
+    bool worked = receive(now);
+    worked |= transmit(now);
+    return worked;
+}
+
+bool Core::receive(Time now) {
+    std::array<nic::RxPacket, burst> received;
+    const std::size_t count = port_->receive(received);
+    for (std::size_t i = 0; i < count; ++i) session_->receive(received[i].datagram, now);
+    port_->release(std::span(received).first(count));
+    return count != 0;
+}
+
+bool Core::transmit(Time now) {
+    if (sent_ == polled_) {
+        sent_ = 0;
+        polled_ = session_->poll_transmit(now, outgoing_);
+        if (polled_ == 0) return false;
+    }
+    std::array<nic::TxPacket, burst> packets;
+    for (std::size_t i = sent_; i < polled_; ++i) {
+        packets[i] = {.to = resolved_.aggregator,
+                      .header = outgoing_[i].header,
+                      .payload = outgoing_[i].payload,
+                      .region = outgoing_[i].region};
+    }
+    const std::size_t taken =
+        port_->transmit(std::span(packets).subspan(sent_, polled_ - sent_));
+    sent_ += taken;
+    return taken != 0;
+}
+
+void Core::check_ends(Time now) {
+    retransmissions_.store(session_->retransmissions(), std::memory_order_relaxed);
+    chunks_.store(engine_->counters().chunks, std::memory_order_relaxed);
+    stalled_chunks_.store(engine_->counters().stalled_chunks, std::memory_order_relaxed);
+
+    if (session_->state() == WorkerSession::State::failed) {
+        std::rethrow_exception(to_exception(session_->failure()));
+    }
+    if (engine_->idle() || now < next_deadline_check_) return;
+    next_deadline_check_ = now + deadline_check_interval;
+    if (now < engine_->next_deadline()) return;
+    const auto missing = session_->missing_rank();
+    const std::string who =
+        missing ? fmt::format("the aggregator waits for rank {} (slot {}, {} of {} ranks are there); "
+                              "look at what that rank does",
+                              missing->rank, missing->slot, missing->present,
+                              resolved_.options.world_size)
+                : std::string("nothing says which rank is late; raise Options::deadline if the "
+                              "network is this slow");
+    throw DeadlineExceeded(fmt::format("{}{} did not end within its deadline: {}", prefix(),
+                                       engine_->describe_oldest(), who));
+}
+
+void Core::end(const std::exception_ptr& failure) {
+    std::vector<Operation> never_started;
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = failure;
+        never_started.swap(submitted_);
+    }
+    engine_->fail_all(failure);
+    for (Operation& operation : never_started) operation.completion->finish(failure);
+
+    // The session goes on for as long as the caller keeps the communicator: peers that wait see a
+    // live rank and report what they wait for, not that this rank left.
+    while (!stop_.load()) {
+        if (!pump(steady_now())) {
+            std::unique_lock lock(mutex_);
+            wake_.wait_for(lock, longest_rest, [this] { return stop_.load(); });
+        }
+    }
+}
+
+void Core::say_farewell() {
+    session_->leave();
+    const Time until = steady_now() + farewell_patience;
+    while (steady_now() < until && (pump(steady_now()) || sent_ != polled_)) {
+    }
+}
+
+void Core::submit(Operation operation) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (over_) std::rethrow_exception(over_);
+        submitted_.push_back(std::move(operation));
+        has_submissions_.store(true, std::memory_order_release);
+    }
+    wake_.notify_one();
+}
+
+std::string Core::prefix() const {
+    const Options& options = resolved_.options;
+    return fmt::format("job '{}', rank {} of {}, aggregator {}: ", options.job, options.rank,
+                       options.world_size, nic::to_string(resolved_.aggregator));
+}
+
+std::exception_ptr Core::to_exception(const SessionFailure& failure) const {
+    const std::string text = prefix() + failure.text;
+    using Kind = SessionFailure::Kind;
+    switch (failure.kind) {
+        case Kind::refused:
+        case Kind::no_answer:
+        case Kind::path_mtu:
+            return std::make_exception_ptr(SetupError(text));
+        case Kind::ranks_missing:
+            return std::make_exception_ptr(DeadlineExceeded(text));
+        case Kind::peer_lost:
+            return std::make_exception_ptr(PeerLost(failure.rank, text));
+        case Kind::aggregator_lost:
+            return std::make_exception_ptr(AggregatorLost(text));
+    }
+    return std::make_exception_ptr(Error(text));
+}
+
+Statistics Core::statistics() const {
+    const nic::PortCounters counters = port_->counters();
+    return {.wire_bytes_tx = counters.tx_bytes,
+            .wire_bytes_rx = counters.rx_bytes,
+            .packets_tx = counters.tx_packets,
+            .packets_rx = counters.rx_packets,
+            .retransmissions = retransmissions_.load(std::memory_order_relaxed),
+            .stalled_chunks = stalled_chunks_.load(std::memory_order_relaxed),
+            .chunks = chunks_.load(std::memory_order_relaxed)};
+}
+
+std::string Core::description() const {
+    const nic::Welcome& agreed = session_->agreed();
+    return fmt::format("{}port {}{}, {} bytes of data a packet, {} slots{}", prefix(),
+                       port_->info().description, embedded_ ? ", aggregator embedded here" : "",
+                       agreed.payload_bytes, agreed.slots, agreed.checksums ? ", checksums" : "");
+}
+
+}  // namespace sumwire::runtime

@@ -1,0 +1,90 @@
+// What a communicator is made of: a port, a session, an engine, and the thread that drives them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "nic/polling.h"
+#include "nic/port.h"
+#include "nic/time.h"
+#include "runtime/communicator/resolved_options.h"
+#include "runtime/engine/collective_engine.h"
+#include "runtime/session/worker_session.h"
+
+namespace sumwire::runtime {
+
+class Core : public std::enable_shared_from_this<Core> {
+  public:
+    // Opens the port, embeds the aggregator if asked to, joins, and starts the thread, which keeps the
+    // core alive until stop. Throws SetupError or DeadlineExceeded.
+    static std::shared_ptr<Core> start(const ResolvedOptions& resolved);
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    // Thread-safe. Throws what ended the communicator if it is over.
+    void submit(Operation operation);
+
+    // Leaves the job and ends the thread; operations under way fail. Called once. From a completion's
+    // callback it returns at once, and the thread ends by itself.
+    void stop();
+
+    const Options& options() const { return resolved_.options; }
+    nic::PacketPort& port() { return *port_; }
+    Statistics statistics() const;
+    std::string description() const;
+
+  private:
+    static constexpr std::size_t burst = 64;
+
+    explicit Core(const ResolvedOptions& resolved);
+    void join();
+    void run();
+    void serve();
+    void say_farewell();
+    bool pump(Time now);
+    bool receive(Time now);
+    bool transmit(Time now);
+    bool take_submissions();
+    void check_ends(Time now);
+    void end(const std::exception_ptr& failure);
+    void rest(nic::IdleStrategy& idle_strategy, Time now);
+    std::exception_ptr to_exception(const SessionFailure& failure) const;
+    std::string prefix() const;
+
+    ResolvedOptions resolved_;
+    std::unique_ptr<EmbeddedAggregator> embedded_;
+    std::unique_ptr<nic::PacketPort> port_;
+    std::unique_ptr<WorkerSession> session_;
+    std::unique_ptr<CollectiveEngine> engine_;
+    Time next_deadline_check_{};
+
+    // Packets that the session has handed out and the port has not yet taken: [sent_, polled_).
+    std::array<SessionPacket, burst> outgoing_;
+    std::size_t sent_ = 0;
+    std::size_t polled_ = 0;
+
+    std::mutex mutex_;  // guards submitted_ and over_
+    std::condition_variable wake_;
+    std::vector<Operation> submitted_;
+    std::exception_ptr over_;
+    std::atomic<bool> has_submissions_ = false;
+    std::atomic<bool> stop_ = false;
+
+    // Copies for other threads, written by the progress thread.
+    std::atomic<std::uint64_t> retransmissions_ = 0;
+    std::atomic<std::uint64_t> chunks_ = 0;
+    std::atomic<std::uint64_t> stalled_chunks_ = 0;
+
+    std::thread thread_;
+};
+
+}  // namespace sumwire::runtime

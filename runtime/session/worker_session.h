@@ -1,0 +1,162 @@
+// A rank's side of the protocol as a pure state machine: datagrams and the time in, datagrams and
+// deadlines out. No I/O, no clock, no threads.
+//
+// Joins a job, then carries messages on three lanes, sends again what stays unanswered, keeps the
+// window, and notices when a rank or the aggregator is lost.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nic/control.h"
+#include "nic/time.h"
+#include "nic/wire.h"
+#include "runtime/session/congestion_window.h"
+#include "runtime/session/lane.h"
+#include "runtime/session/rtt_estimator.h"
+#include "runtime/session/slot_list.h"
+
+namespace sumwire::runtime {
+
+struct SessionConfig {
+    nic::Join join;  // payload_bytes and slots are what this rank would like
+    Time join_timeout = std::chrono::seconds(30);
+    std::size_t max_messages = 128;  // per lane
+};
+
+// Why a session ended.
+struct SessionFailure {
+    enum class Kind : std::uint8_t {
+        refused,          // the aggregator says no
+        no_answer,        // joining: nothing came back
+        path_mtu,         // joining: small datagrams come back, large ones do not
+        ranks_missing,    // joining: others did not come in time
+        peer_lost,        // a rank fell silent or left
+        aggregator_lost,  // the aggregator fell silent
+    };
+    Kind kind{};
+    std::uint32_t rank = 0;  // ranks_missing, peer_lost: whom
+    std::string text;        // cause and remedy
+};
+
+// A datagram that the session wants sent to the aggregator.
+struct SessionPacket {
+    std::array<std::byte, nic::header_bytes> header{};
+    std::span<const std::byte> payload;   // stable until the slot's result is here
+    nic::MemoryRegion* region = nullptr;  // where the payload is registered, or null
+};
+
+// What the aggregator last said about a slot that stays incomplete.
+struct MissingRank {
+    std::uint32_t rank = 0;
+    std::uint32_t present = 0;
+    std::uint32_t slot = 0;
+};
+
+class WorkerSession {
+  public:
+    enum class State : std::uint8_t { joining, running, failed, left };
+    static constexpr std::size_t lane_count = 3;
+
+    // Throws std::invalid_argument if payload or slots are out of range.
+    WorkerSession(const SessionConfig& config, Time now);
+
+    State state() const { return state_; }
+    // The reason, in State::failed.
+    const SessionFailure& failure() const { return failure_; }
+    // What was agreed, from State::running on.
+    const nic::Welcome& agreed() const { return agreed_; }
+
+    // Puts a message on a lane, in State::running. All ranks must post the same (op, size) in the
+    // same order on each lane. False if the lane holds max_messages. The bytes belong to the session
+    // until the message's token comes back.
+    bool post(std::size_t lane, const LaneMessage& message);
+    // Token of a message that is complete, in the order of completion; empty if there is none.
+    std::optional<std::uint64_t> take_completed();
+
+    // Takes one datagram from the network. Anything not meant for this session is ignored.
+    void receive(std::span<const std::byte> datagram, Time now);
+
+    // Writes what is to be sent now; fewer than out.size() means that there is no more.
+    std::size_t poll_transmit(Time now, std::span<SessionPacket> out);
+    // When poll_transmit will have something to send again, if nothing happens before.
+    Time next_deadline() const;
+
+    // Ends the session. poll_transmit has the farewell.
+    void leave();
+
+    std::optional<MissingRank> missing_rank() const { return missing_; }
+    std::uint64_t retransmissions() const { return retransmissions_; }
+
+  private:
+    // Packets under way, by how often they were sent: each level waits twice as long as the one
+    // before, so each list is in order of time and only its front needs a look.
+    static constexpr std::size_t levels = 6;
+
+    struct InFlight {
+        Time sent{};
+        std::uint8_t level = 0;
+        bool once = true;  // sent exactly once: its result is a sample of the round trip
+    };
+
+    void begin_running(const nic::Welcome& welcome, std::uint64_t session, Time now);
+    void fail(SessionFailure::Kind kind, std::uint32_t rank, std::string text);
+    void check_joining(Time now);
+    void check_aggregator(Time now);
+    Time level_timeout(std::size_t level) const;
+
+    void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
+    void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
+    void receive_pending(const nic::Header& header, std::span<const std::byte> payload);
+    void release(std::uint32_t slot);
+
+    std::size_t transmit_join(Time now, std::span<SessionPacket> out);
+    std::size_t transmit_again(Time now, std::span<SessionPacket> out);
+    std::size_t transmit_fresh(Time now, std::span<SessionPacket> out);
+    std::size_t transmit_heartbeat(Time now, std::span<SessionPacket> out);
+    void write_data(const LanePacket& packet, SessionPacket& out) const;
+    SessionPacket control_packet(nic::PacketType type, std::span<const std::byte> payload) const;
+    std::size_t lane_of(std::uint32_t slot) const;
+
+    SessionConfig config_;
+    State state_ = State::joining;
+    SessionFailure failure_;
+    nic::Welcome agreed_;
+    std::uint64_t session_ = 0;
+
+    // Joining.
+    Time join_deadline_;
+    Time next_join_;
+    unsigned join_attempts_ = 0;
+    std::vector<std::byte> join_payload_;
+    std::size_t join_payload_wanted_ = 0;  // what padded attempts are padded to
+    std::optional<nic::Waiting> last_waiting_;
+    std::optional<Time> welcomed_;  // first welcome, if it answered an unpadded attempt
+    bool large_answered_ = false;
+
+    // Running.
+    std::vector<Lane> lanes_;
+    std::array<std::uint32_t, lane_count> lane_in_flight_{};
+    std::vector<InFlight> in_flight_;
+    SlotLinks links_{0};
+    std::array<SlotList, levels> waiting_;
+    std::uint32_t in_flight_count_ = 0;
+    Time newest_answered_{};  // latest sending time among the packets that were answered
+    std::vector<std::uint64_t> completed_;  // a ring
+    std::size_t completed_head_ = 0;
+    std::size_t completed_count_ = 0;
+    RttEstimator rtt_;
+    CongestionWindow window_{1};
+    Time last_heard_{};
+    Time last_sent_{};
+    std::optional<MissingRank> missing_;
+    std::uint64_t retransmissions_ = 0;
+    unsigned farewells_ = 0;
+};
+
+}  // namespace sumwire::runtime

@@ -1,0 +1,151 @@
+#include "switch_emu/aggregator_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace sumwire::aggregator {
+namespace {
+
+// Longest sleep: bounds how late a stop or a question for statistics is noticed.
+constexpr std::chrono::microseconds longest_nap{20'000};
+
+// Tries for a burst that the port does not take. Receivers that share our cores need some of them
+// to run; one that is gone must not hold up the others for long.
+constexpr unsigned transmit_attempts = 1000;
+
+// Answers are sent before so many wait that the outbox would have to grow.
+constexpr std::size_t outbox_capacity = 4096;
+constexpr std::size_t outbox_full = outbox_capacity - nic::max_world_size;
+
+constexpr Time farewell = std::chrono::seconds(2);
+
+Limits fitted(Limits limits, const nic::PortInfo& port) {
+    const std::size_t room =
+        port.max_datagram > nic::header_bytes ? port.max_datagram - nic::header_bytes : 0;
+    const std::size_t payload = std::min<std::size_t>(limits.payload_bytes, room / 64 * 64);
+    if (payload == 0 && limits.payload_bytes != 0) {
+        throw nic::SetupError(fmt::format(
+            "{} carries datagrams of {} bytes, too small for any payload: raise its MTU",
+            port.description, port.max_datagram));
+    }
+    limits.payload_bytes = static_cast<std::uint16_t>(payload);
+    return limits;
+}
+
+}  // namespace
+
+AggregatorLoop::AggregatorLoop(nic::PacketPort& port, const Options& options)
+    : port_(port),
+      limits_(fitted(options.limits, port.info())),
+      finish_after_last_job_(options.finish_after_last_job),
+      aggregator_(limits_, random_session, options.observer),
+      idle_(options.polling, options.pollers),
+      outbox_(outbox_capacity) {}
+
+void AggregatorLoop::run(const std::stop_token& stop) {
+    {
+        const std::lock_guard lock(mutex_);
+        state_ = State::running;
+    }
+    while (!stop.stop_requested()) {
+        const Time now = steady_now();
+        const std::size_t received = receive_burst(now);
+        // Deadlines wait for an empty queue: after a pause of this process, what a rank sent
+        // meanwhile must count before its silence does.
+        if (received < burst && now >= aggregator_.next_deadline()) {
+            aggregator_.expire(now, outbox_);
+            transmit_answers();
+        }
+        if (wanted_.load(std::memory_order_relaxed)) publish();
+        if (received != 0) {
+            idle_.reset();
+            continue;
+        }
+        if (finished(now)) break;
+        const Time until = std::max(aggregator_.next_deadline() - now, Time::zero());
+        idle_.idle(port_, std::chrono::duration_cast<std::chrono::microseconds>(
+                              std::min<Time>(until, longest_nap)));
+    }
+    publish();
+    const std::lock_guard lock(mutex_);
+    state_ = State::ended;
+    changed_.notify_all();
+}
+
+bool AggregatorLoop::finished(Time now) {
+    const bool draining = draining_.load(std::memory_order_relaxed);
+    if (!(draining || finish_after_last_job_) || !aggregator_.idle()) {
+        idle_since_ = never;
+        return false;
+    }
+    const Statistics statistics = aggregator_.statistics();
+    if (!draining && statistics.jobs_started == 0) return false;
+    if (idle_since_ == never) idle_since_ = now;
+    return statistics.jobs_lost == 0 || now - idle_since_ >= farewell;
+}
+
+std::size_t AggregatorLoop::receive_burst(Time now) {
+    const std::size_t count = port_.receive(received_);
+    const std::span<const nic::RxPacket> packets(received_.data(), count);
+    for (const nic::RxPacket& packet : packets) {
+        aggregator_.receive(packet.from, packet.datagram, now, outbox_);
+        if (outbox_.packets().size() >= outbox_full) transmit_answers();
+    }
+    if (count != 0) port_.release(packets);
+    transmit_answers();
+    return count;
+}
+
+void AggregatorLoop::transmit_answers() {
+    std::span<const Outgoing> rest = outbox_.packets();
+    while (!rest.empty()) {
+        const auto some = rest.first(std::min(rest.size(), burst));
+        std::ranges::transform(some, to_send_.begin(), [](const Outgoing& answer) {
+            return nic::TxPacket{
+                .to = answer.to, .header = answer.header, .payload = answer.payload};
+        });
+        transmit({to_send_.data(), some.size()});
+        rest = rest.subspan(some.size());
+    }
+    outbox_.clear();
+}
+
+void AggregatorLoop::transmit(std::span<const nic::TxPacket> packets) {
+    for (unsigned attempt = 0; attempt < transmit_attempts; ++attempt) {
+        packets = packets.subspan(port_.transmit(packets));
+        if (packets.empty()) return;
+        std::this_thread::yield();
+    }
+    dropped_answers_ += packets.size();
+}
+
+void AggregatorLoop::publish() {
+    const std::lock_guard lock(mutex_);
+    wanted_.store(false, std::memory_order_relaxed);
+    snapshot_ = {.aggregator = aggregator_.statistics(),
+                 .jobs = aggregator_.jobs(),
+                 .port = port_.counters(),
+                 .dropped_answers = dropped_answers_};
+    ++publications_;
+    changed_.notify_all();
+}
+
+LoopStatistics AggregatorLoop::statistics() {
+    std::unique_lock lock(mutex_);
+    if (state_ == State::running) {
+        const std::uint64_t before = publications_;
+        wanted_.store(true, std::memory_order_relaxed);
+        changed_.wait(lock, [&] { return publications_ != before || state_ == State::ended; });
+    }
+    return snapshot_;
+}
+
+bool AggregatorLoop::drain(std::chrono::milliseconds patience) {
+    draining_.store(true, std::memory_order_relaxed);
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return state_ == State::ended; });
+}
+
+}  // namespace sumwire::aggregator

@@ -1,0 +1,42 @@
+// Writes the aggregator's datagrams into an outbox.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "nic/control.h"
+#include "nic/endpoint.h"
+#include "nic/wire.h"
+#include "switch_emu/outbox.h"
+
+namespace sumwire::aggregator {
+
+// A datagram of a data slot. The payload is not copied. Sealed: with a checksum.
+void answer_data(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                 std::span<const std::byte> payload, bool sealed);
+
+// `pending` for the use that `contribution` belongs to.
+void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
+                    const nic::Pending& pending, bool sealed);
+
+void answer_heartbeat(Outbox& out, const nic::Endpoint& to, const nic::Header& heartbeat);
+
+void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,
+                      std::uint64_t session, const nic::PeerLostNotice& notice);
+
+// The join that an answer is for.
+struct JoinRef {
+    nic::Endpoint from;
+    std::uint16_t rank = 0;
+    std::uint64_t nonce = 0;
+    std::uint16_t datagram_bytes = 0;  // header and padding included; answers get the same length
+};
+
+void answer_waiting(Outbox& out, const JoinRef& join, std::uint16_t joined,
+                    std::uint16_t missing_rank);
+// Fills in nonce and answered_bytes.
+void answer_welcome(Outbox& out, const JoinRef& join, std::uint64_t session, nic::Welcome welcome);
+void answer_refused(Outbox& out, const JoinRef& join, nic::Refusal code, std::string text);
+
+}  // namespace sumwire::aggregator

@@ -1,0 +1,109 @@
+#include "switch_emu/session.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sumwire::aggregator {
+
+Session::Session(std::string job, std::uint64_t id, const Terms& terms, std::vector<Member> members,
+                 Time now)
+    : terms_(terms),
+      members_(std::move(members)),
+      deadline_(now + peer_timeout()),
+      slots_(terms.geometry) {
+    statistics_.name = std::move(job);
+    statistics_.session = id;
+    statistics_.world_size = terms.geometry.world_size;
+    for (Member& member : members_)
+        member.heard = now;
+}
+
+bool Session::contribute(const nic::Header& header, std::span<const std::byte> payload,
+                         Outbox& out) {
+    if (header.slot >= terms_.geometry.slots) return false;
+    switch (slots_.accept(header, payload)) {
+        case Arrival::completed:
+            ++statistics_.results;
+            send_results(header, out);
+            [[fallthrough]];
+        case Arrival::combined:
+            ++statistics_.contributions;
+            statistics_.payload_bytes += payload.size();
+            return true;
+        case Arrival::duplicate_complete:
+            ++statistics_.duplicates;
+            send_result(header.rank, header, out);
+            return true;
+        case Arrival::duplicate_partial: {
+            ++statistics_.duplicates;
+            const nic::Pending pending{
+                .present = slots_.present(header.slot, header.slot_version),
+                .missing_rank = slots_.lowest_missing(header.slot, header.slot_version)};
+            answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
+            return true;
+        }
+        case Arrival::stale:
+            ++statistics_.stale;
+            return true;
+        case Arrival::contradiction:
+            return false;
+    }
+    return false;
+}
+
+void Session::send_results(const nic::Header& contribution, Outbox& out) const {
+    for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
+        if (!members_[rank].left) send_result(rank, contribution, out);
+    }
+}
+
+void Session::send_result(std::uint16_t rank, const nic::Header& contribution, Outbox& out) const {
+    nic::Header header = contribution;
+    header.type = nic::PacketType::result;
+    header.rank = rank;
+    answer_data(out, members_[rank].endpoint, header,
+                slots_.result(header.slot, header.slot_version), terms_.checksums);
+}
+
+void Session::welcome(std::uint16_t rank, Outbox& out) const {
+    const Member& member = members_[rank];
+    const JoinRef join{.from = member.endpoint,
+                       .rank = rank,
+                       .nonce = member.nonce,
+                       .datagram_bytes = member.join_bytes};
+    const nic::Welcome welcome{.payload_bytes = terms_.geometry.payload_bytes,
+                               .slots = terms_.geometry.slots,
+                               .peer_timeout_ms = terms_.peer_timeout_ms,
+                               .checksums = terms_.checksums,
+                               .float_sums = terms_.geometry.float_sums};
+    answer_welcome(out, join, id(), welcome);
+}
+
+void Session::leave(std::uint16_t rank) {
+    if (members_[rank].left) return;
+    members_[rank].left = true;
+    ++left_;
+}
+
+std::optional<std::uint16_t> Session::departed_but_needed(std::uint16_t slot, bool version) const {
+    if (slots_.present(slot, version) == 0) return std::nullopt;
+    for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
+        if (members_[rank].left && !slots_.has(slot, version, rank)) return rank;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint16_t> Session::silent_rank(Time now) {
+    Time earliest = never;
+    for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
+        const Member& member = members_[rank];
+        if (member.left) continue;
+        const Time due = member.heard + peer_timeout();
+        if (due <= now) return rank;
+        earliest = std::min(earliest, due);
+    }
+    deadline_ = earliest;
+    return std::nullopt;
+}
+
+}  // namespace sumwire::aggregator

@@ -1,0 +1,225 @@
+// Sums over whole jobs in one process, against sums computed here.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "job.h"
+
+namespace sumwire::testing {
+namespace {
+
+constexpr unsigned world_size = 3;
+
+std::vector<float> exact_reference(std::size_t count, double density, std::uint64_t seed,
+                                   ReduceOp op) {
+    std::vector<double> sums(count);
+    for (unsigned rank = 0; rank < world_size; ++rank) {
+        const auto values = gradient(count, rank, density, seed);
+        for (std::size_t i = 0; i < count; ++i) sums[i] += values[i];
+    }
+    std::vector<float> result(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        // The double sum is exact. Its quotient by three cannot lie so close to the middle between
+        // two floats that rounding it to double first would matter: that takes more bits than it has.
+        result[i] = static_cast<float>(op == ReduceOp::sum ? sums[i] : sums[i] / world_size);
+    }
+    return result;
+}
+
+std::vector<float> rank_order_reference(std::size_t count, double density, std::uint64_t seed,
+                                        ReduceOp op) {
+    auto sums = gradient(count, 0, density, seed);
+    for (unsigned rank = 1; rank < world_size; ++rank) {
+        const auto values = gradient(count, rank, density, seed);
+        for (std::size_t i = 0; i < count; ++i) sums[i] += values[i];
+    }
+    if (op == ReduceOp::average) {
+        for (float& sum : sums) sum /= static_cast<float>(world_size);
+    }
+    return sums;
+}
+
+void expect_right(const std::vector<float>& result, std::size_t count, double density,
+                  std::uint64_t seed, ReduceOp op, Arithmetic arithmetic) {
+    const auto reference = arithmetic == Arithmetic::f32
+                               ? rank_order_reference(count, density, seed, op)
+                               : exact_reference(count, density, seed, op);
+    std::size_t wrong = 0;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        // fixed32: the largest magnitude is below 2^10; three ranks' bound is stated as
+        // world size * half of 2^(10 - 28), and one rounding to float comes on top.
+        const bool right =
+            arithmetic == Arithmetic::fixed32
+                ? std::fabs(result[i] - reference[i]) <=
+                      3 * std::ldexp(0.5F, 10 - 28) + std::fabs(reference[i]) * 0x1p-23F
+                : std::memcmp(&result[i], &reference[i], sizeof(float)) == 0;
+        if (!right && wrong++ == 0) first = i;
+    }
+    EXPECT_EQ(wrong, 0U) << "first at " << first << ": " << result[first] << " instead of "
+                         << reference[first];
+}
+
+using Way = std::tuple<Codec, Arithmetic>;
+
+class AllReduce : public ::testing::TestWithParam<Way> {};
+
+TEST_P(AllReduce, SumsAndAveragesAnyCountExactly) {
+    const auto [codec, arithmetic] = GetParam();
+    Options options = in_process_options(world_size);
+    options.codec = codec;
+    options.arithmetic = arithmetic;
+    for (const double density : {0.0, 0.02, 0.3, 1.0}) {
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average}) {
+            SCOPED_TRACE(density);
+            options.job = fresh_name();
+            run_job(options, [&, op = op](Communicator& communicator) {
+                for (const std::size_t count : {1U, 31U, 4097U, 65536U, 65537U, 200'001U}) {
+                    auto values = gradient(count, communicator.rank(), density, count);
+                    communicator.all_reduce(values.data(), count, DataType::f32, op).wait();
+                    expect_right(values, count, density, count, op, arithmetic);
+                }
+            });
+        }
+    }
+}
+
+TEST_P(AllReduce, RunsManyAtOnceInOrder) {
+    const auto [codec, arithmetic] = GetParam();
+    Options options = in_process_options(world_size);
+    options.codec = codec;
+    options.arithmetic = arithmetic;
+    run_job(options, [&](Communicator& communicator) {
+        constexpr std::size_t tensors = 40;
+        std::vector<std::vector<float>> values;
+        std::vector<Work> works;
+        for (std::size_t i = 0; i < tensors; ++i) {
+            const std::size_t count = i % 3 == 0 ? 1000 : 997 * (i + 1);
+            values.push_back(gradient(count, communicator.rank(), 0.1, i));
+        }
+        for (auto& tensor : values) {
+            works.push_back(communicator.all_reduce(tensor.data(), tensor.size()));
+        }
+        communicator.barrier();
+        for (std::size_t i = 0; i < tensors; ++i) {
+            works[i].wait();
+            expect_right(values[i], values[i].size(), 0.1, i, ReduceOp::sum, arithmetic);
+        }
+    });
+}
+
+TEST_P(AllReduce, SurvivesABadNetwork) {
+    const auto [codec, arithmetic] = GetParam();
+    Options options = in_process_options(world_size);
+    options.codec = codec;
+    options.arithmetic = arithmetic;
+    options.port += ";faults=loss=0.02,duplicate=0.05,reorder=0.05,corrupt=0.01,seed=3";
+    run_job(options, [&](Communicator& communicator) {
+        for (std::uint64_t step = 0; step < 3; ++step) {
+            auto values = gradient(300'000, communicator.rank(), 0.1, step);
+            communicator.all_reduce(values.data(), values.size()).wait();
+            expect_right(values, values.size(), 0.1, step, ReduceOp::sum, arithmetic);
+        }
+        EXPECT_GT(communicator.statistics().retransmissions, 0U);
+    });
+}
+
+std::string name_of(const Way& way) {
+    constexpr const char* codecs[] = {"dense", "packed", "sketch"};
+    constexpr const char* arithmetics[] = {"exact", "f32", "fixed32"};
+    return std::string(codecs[static_cast<int>(std::get<0>(way))]) + "_" +
+           arithmetics[static_cast<int>(std::get<1>(way))];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, AllReduce,
+    ::testing::Values(Way{Codec::dense, Arithmetic::exact}, Way{Codec::dense, Arithmetic::f32},
+                      Way{Codec::dense, Arithmetic::fixed32},
+                      Way{Codec::packed, Arithmetic::exact}, Way{Codec::packed, Arithmetic::f32},
+                      Way{Codec::packed, Arithmetic::fixed32},
+                      Way{Codec::sketch, Arithmetic::exact},
+                      Way{Codec::sketch, Arithmetic::fixed32}),
+    [](const auto& instance) { return name_of(instance.param); });
+
+TEST(AllReduceUdp, SumsOverKernelSocketsWithAnEmbeddedAggregator) {
+    Options options = in_process_options(world_size);
+    options.port = "udp";
+    setenv("MASTER_PORT", "31377", 1);
+    run_job(options, [&](Communicator& communicator) {
+        auto values = gradient(500'000, communicator.rank(), 0.1, 1);
+        communicator.all_reduce(values.data(), values.size()).wait();
+        expect_right(values, values.size(), 0.1, 1, ReduceOp::sum, Arithmetic::exact);
+    });
+    unsetenv("MASTER_PORT");
+}
+
+TEST(Communicators, SeveralJobsInOneProcessDoNotMix) {
+    std::vector<std::thread> jobs;
+    for (std::uint64_t job = 0; job < 3; ++job) {
+        jobs.emplace_back([job] {
+            run_job(in_process_options(world_size), [&](Communicator& communicator) {
+                auto values = gradient(100'000, communicator.rank(), 0.2, 50 + job);
+                communicator.all_reduce(values.data(), values.size()).wait();
+                expect_right(values, values.size(), 0.2, 50 + job, ReduceOp::sum,
+                             Arithmetic::exact);
+            });
+        });
+    }
+    for (std::thread& job : jobs) job.join();
+}
+
+TEST(Communicators, SingleCallsChooseTheirCodec) {
+    Options options = in_process_options(world_size);
+    options.float_sums = true;
+    run_job(options, [&](Communicator& communicator) {
+        for (const auto& [codec, arithmetic] :
+             {Way{Codec::sketch, Arithmetic::fixed32}, Way{Codec::dense, Arithmetic::f32},
+              Way{Codec::packed, Arithmetic::exact}}) {
+            auto values = gradient(10'000, communicator.rank(), 0.2, 4);
+            communicator
+                .all_reduce(values.data(), values.size(), DataType::f32, ReduceOp::sum, codec,
+                            arithmetic)
+                .wait();
+            expect_right(values, values.size(), 0.2, 4, ReduceOp::sum, arithmetic);
+        }
+    });
+}
+
+TEST(Communicators, ABarrierWaitsForEveryRank) {
+    std::atomic<unsigned> arrived = 0;
+    run_job(in_process_options(world_size), [&](Communicator& communicator) {
+        for (unsigned round = 1; round <= 20; ++round) {
+            ++arrived;
+            communicator.barrier();
+            EXPECT_GE(arrived.load(), round * world_size);
+        }
+    });
+}
+
+TEST(Communicators, BuffersAreRegisteredAlignedAndUsable) {
+    run_job(in_process_options(world_size), [&](Communicator& communicator) {
+        const auto values = gradient(100'000, communicator.rank(), 0.2, 9);
+        Buffer buffer = communicator.allocate(values.size() * sizeof(float));
+        EXPECT_EQ(buffer.bytes(), values.size() * sizeof(float));
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 4096, 0U);
+        std::memcpy(buffer.data(), values.data(), buffer.bytes());
+        communicator.all_reduce(buffer.data(), values.size()).wait();
+        auto* sums = static_cast<const float*>(buffer.data());
+        expect_right({sums, sums + values.size()}, values.size(), 0.2, 9, ReduceOp::sum,
+                     Arithmetic::exact);
+
+        auto mine = gradient(10'000, communicator.rank(), 0.2, 10);
+        const Buffer registered =
+            communicator.register_buffer(mine.data(), mine.size() * sizeof(float));
+        EXPECT_EQ(registered.data(), mine.data());
+        communicator.all_reduce(mine.data() + 1, mine.size() - 1).wait();
+    });
+}
+
+}  // namespace
+}  // namespace sumwire::testing

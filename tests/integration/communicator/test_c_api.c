@@ -1,0 +1,65 @@
+/* The C interface, compiled as C: one rank, and its errors. Exits 0 if all is right. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sumwire/sumwire.h"
+
+#define CHECK(condition)                                                              \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "line %d: %s; last error: %s\n", __LINE__, #condition,    \
+                    sumwire_error_message());                                         \
+            exit(1);                                                                  \
+        }                                                                             \
+    } while (0)
+
+int main(void) {
+    sumwire_options options;
+    sumwire_options_init(&options, sizeof options);
+    CHECK(options.rank == -1 && options.slots == 1024 && options.deadline_ms == 60000);
+
+    sumwire_comm* comm = NULL;
+    options.rank = 3;
+    options.world_size = 2;
+    CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_SETUP_ERROR);
+    CHECK(comm == NULL);
+    CHECK(strstr(sumwire_error_message(), "rank 3") != NULL);
+    CHECK(sumwire_lost_rank() == -1);
+
+    options.rank = 0;
+    options.world_size = 1;
+    options.port = "inproc:c-interface";
+    CHECK(sumwire_comm_create(&options, NULL) == SUMWIRE_SETUP_ERROR);
+    CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_OK);
+    CHECK(sumwire_comm_rank(comm) == 0 && sumwire_comm_world_size(comm) == 1);
+
+    sumwire_buffer* buffer = NULL;
+    CHECK(sumwire_allocate(comm, 4000, &buffer) == SUMWIRE_OK);
+    float* values = sumwire_buffer_data(buffer);
+    for (int i = 0; i < 1000; ++i) values[i] = (float)i;
+
+    sumwire_work* work = NULL;
+    CHECK(sumwire_all_reduce(comm, values, 1000, SUMWIRE_F32, SUMWIRE_SUM, &work) == SUMWIRE_OK);
+    CHECK(sumwire_work_wait(work) == SUMWIRE_OK);
+    int done = 0;
+    CHECK(sumwire_work_test(work, &done) == SUMWIRE_OK && done == 1);
+    sumwire_work_free(work);
+    for (int i = 0; i < 1000; ++i) CHECK(values[i] == (float)i);
+
+    CHECK(sumwire_all_reduce_with(comm, values, 1000, SUMWIRE_F32, SUMWIRE_AVERAGE, SUMWIRE_DENSE,
+                                  SUMWIRE_FLOAT32, &work) == SUMWIRE_SETUP_ERROR);
+    CHECK(strstr(sumwire_error_message(), "float_sums") != NULL);
+    CHECK(sumwire_barrier(comm) == SUMWIRE_OK);
+
+    sumwire_statistics statistics;
+    memset(&statistics, 0, sizeof statistics);
+    statistics.struct_size = sizeof statistics;
+    CHECK(sumwire_comm_statistics(comm, &statistics) == SUMWIRE_OK);
+    CHECK(statistics.chunks == 1 && statistics.wire_bytes_tx > 0);
+
+    sumwire_buffer_free(buffer);
+    sumwire_comm_destroy(comm);
+    sumwire_comm_destroy(NULL);
+    return 0;
+}
