@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -15,8 +16,9 @@ namespace sumwire::nic {
 namespace {
 
 // In empty polls.
-constexpr std::uint32_t polls_until_yield = 16;
-constexpr std::uint32_t polls_until_nap = 400;
+constexpr std::uint32_t few_pauses = 16;
+constexpr std::uint32_t pauses_on_own_core = 20'000;
+constexpr std::uint32_t yields_until_nap = 400;
 constexpr std::chrono::microseconds first_nap{50};
 constexpr std::uint32_t naps_per_doubling = 4;
 constexpr std::uint32_t most_doublings = 20;
@@ -51,22 +53,24 @@ Polling parse_polling(std::string_view text) {
         fmt::format("\"{}\" is no way of polling; write auto, spin, yield or sleep", text));
 }
 
-IdleStrategy::IdleStrategy(Polling polling, unsigned pollers) : polling_(polling) {
+IdleStrategy::IdleStrategy(Polling polling, unsigned pollers)
+    : polling_(polling), pauses_(few_pauses) {
     if (polling != Polling::automatic) return;
-    // Somebody else needs a core as well: the application, or the kernel's network stack.
-    polling_ = pollers < available_cores() ? Polling::spin : Polling::yield;
+    polling_ = Polling::yield;
+    // One core more than pollers: for the application, or the kernel's network stack.
+    if (pollers < available_cores()) pauses_ = pauses_on_own_core;
 }
 
 void IdleStrategy::idle(PacketPort& port, std::chrono::microseconds limit) {
     if (empty_polls_ < UINT32_MAX) ++empty_polls_;
-    if (polling_ == Polling::spin || empty_polls_ <= polls_until_yield) {
+    if (polling_ == Polling::spin || empty_polls_ <= pauses_) {
         pause();
     } else if (polling_ == Polling::sleep) {
         port.wait(limit);
-    } else if (empty_polls_ <= polls_until_nap) {
+    } else if (empty_polls_ <= pauses_ + yields_until_nap) {
         sched_yield();
     } else {
-        port.wait(std::min(limit, nap(empty_polls_ - polls_until_nap - 1)));
+        port.wait(std::min(limit, nap(empty_polls_ - pauses_ - yields_until_nap - 1)));
     }
 }
 

@@ -10,10 +10,10 @@
 namespace sumwire::nic {
 
 enum class Polling : std::uint8_t {
-    automatic,  // spin where every poller can have a core of its own, yield otherwise
+    automatic,  // yield, but spins for some milliseconds first where every poller can have a core
     spin,       // never gives the core away: lowest latency
-    yield,      // gives the core to whoever is runnable after a few empty polls; naps when idle long
-    sleep       // waits in the port (readiness or a short nap) after a few empty polls: lowest CPU use
+    yield,  // gives the core to whoever is runnable after a few empty polls; naps when idle long
+    sleep   // waits in the port (readiness or a short nap) after a few empty polls: lowest CPU use
 };
 
 // Reads "auto", "spin", "yield", "sleep"; throws std::invalid_argument naming them.
@@ -33,6 +33,7 @@ class IdleStrategy {
 
   private:
     Polling polling_;
+    std::uint32_t pauses_;  // empty polls until it does more than pause
     std::uint32_t empty_polls_ = 0;
 };
 

@@ -51,8 +51,9 @@ PortSpecs port_specs(LoadPort port, unsigned workers) {
                 const auto link = [&](std::string_view role, unsigned host) {
                     return fmt::format(
                         "dpdk:net_memif{}{}{},role={},id={},socket=/tmp/sumwire-bench-{}-{}.sock,"
-                        "socket-abstract=no;ip=10.{}.{}.{}",
-                        role, run, rank, role, rank, getpid(), run, run % 256, rank, host);
+                        "socket-abstract=no;ip=10.{}.{}.{};port={}",
+                        role, run, rank, role, rank, getpid(), run, run % 256, rank, host,
+                        nic::default_udp_port);
                 };
                 specs.aggregator += (rank > 0 ? " + " : "") + link("server", 1);
                 specs.workers.push_back(link("client", 2));

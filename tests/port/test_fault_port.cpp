@@ -51,27 +51,42 @@ class Link {
             i += sender_->transmit(std::span(burst).first(length));
             receive(arrived);
         }
-        // What is still held back needs time, but no traffic.
-        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-        while (std::chrono::steady_clock::now() < end) {
-            sender_->wait(std::chrono::milliseconds(1));
-            receiver_->wait(std::chrono::milliseconds(1));
-            receive(arrived);
-        }
+        drain(arrived);
         return arrived;
     }
 
-  private:
-    void receive(std::vector<std::vector<std::byte>>& arrived) {
+    // What is still held back needs time, but no traffic.
+    void drain(std::vector<std::vector<std::byte>>& arrived) {
+        using Clock = std::chrono::steady_clock;
+        auto last = Clock::now();
+        for (bool over = false; !over;) {
+            over = Clock::now() - last > std::chrono::milliseconds(100);
+            sender_->wait(std::chrono::milliseconds(1));
+            receiver_->wait(std::chrono::milliseconds(1));
+            if (receive(arrived) > 0) {
+                last = Clock::now();
+                over = false;
+            }
+        }
+    }
+
+    // As many bursts of 16 as there are, at most `most`.
+    std::size_t receive(std::vector<std::vector<std::byte>>& arrived, std::size_t most = SIZE_MAX) {
         std::array<RxPacket, 16> burst;
-        while (const std::size_t count = receiver_->receive(burst)) {
+        std::size_t bursts = 0;
+        while (bursts < most) {
+            const std::size_t count = receiver_->receive(burst);
+            if (count == 0) break;
             for (const RxPacket& packet : std::span(burst).first(count)) {
                 arrived.emplace_back(packet.datagram.begin(), packet.datagram.end());
             }
             receiver_->release(std::span(burst).first(count));
+            ++bursts;
         }
+        return bursts;
     }
 
+  private:
     std::unique_ptr<PacketPort> sender_;
     std::unique_ptr<PacketPort> receiver_;
     Endpoint to_;
@@ -199,8 +214,8 @@ TEST_P(FaultPortDirection, TheSeedDecides) {
     faults.duplicate = 0.1;
     faults.reorder = 0.1;
     faults.corrupt = 0.1;
-    // Long enough that only the positions decide.
-    faults.patience = std::chrono::milliseconds(60);
+    // So long that only the positions decide; the last few stay held back in both runs.
+    faults.patience = std::chrono::seconds(60);
     faults.seed = 7;
     const auto first = Link(faults).carry(3000);
     const auto again = Link(faults).carry(3000);
@@ -288,26 +303,19 @@ TEST(FaultPort, BackPressureDoesNotChangeTheFaults) {
     std::vector<TxPacket> packets;
     for (const Message& message : messages)
         packets.push_back(message.to(link.to()));
-    std::vector<std::size_t> copies(messages.size(), 0);
+    std::vector<std::vector<std::byte>> arrived;
     std::size_t taken = 0;
     std::size_t refusals = 0;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (std::chrono::steady_clock::now() < end) {
-        const auto rest = std::span<const TxPacket>(packets).subspan(taken);
-        taken += link.sender().transmit(rest);
+    EXPECT_TRUE(poll_until([&] {
+        taken += link.sender().transmit(std::span<const TxPacket>(packets).subspan(taken));
         if (taken < packets.size()) ++refusals;
-        link.sender().wait(std::chrono::microseconds(1));
-        std::array<RxPacket, 50> burst;
-        const std::size_t count = link.receiver().receive(burst);
-        for (const RxPacket& packet : std::span(burst).first(count)) {
-            ++copies[number_of(packet.datagram)];
-        }
-        link.receiver().release(std::span(burst).first(count));
-        if (taken == packets.size() && count == 0 &&
-            std::chrono::steady_clock::now() + std::chrono::milliseconds(1900) > end) {
-            break;
-        }
-    }
+        link.receive(arrived, 3);
+        return taken == packets.size();
+    }));
+    link.drain(arrived);
+    std::vector<std::size_t> copies(messages.size(), 0);
+    for (const auto& datagram : arrived)
+        ++copies[number_of(datagram)];
     EXPECT_EQ(taken, packets.size());
     EXPECT_GT(refusals, 0U);
     const FaultPlan plan(faults, Direction::transmit);

@@ -135,6 +135,35 @@ TEST(CodecRounds, OneCodecServesChunksOfAllKinds) {
     }
 }
 
+TEST(CodecRounds, AnAbandonedChunkCanBeBegunAgain) {
+    const std::vector<float> before = uniform(Values::gradients, 1)[0];
+    for (const Codec codec : {Codec::dense, Codec::packed, Codec::sketch}) {
+        for (const Arithmetic arithmetic : {Arithmetic::exact, Arithmetic::fixed32}) {
+            const auto one = make_chunk_codec(host_device(), {codec, arithmetic, 1});
+            std::vector<float> values = before;
+            ChunkTask task;
+            task.values = values.data();
+            task.count = count;
+            task.expected_union = 10;  // the sketch takes all rounds
+            for (unsigned rounds = 0; rounds < 2; ++rounds) {
+                EXPECT_EQ(one->begin(task), Progress::exchange);
+                for (unsigned r = 0; r < rounds; ++r) {
+                    EXPECT_EQ(one->advance(), Progress::exchange);
+                }
+                EXPECT_TRUE(same_floats(values, before));
+            }
+            EXPECT_EQ(one->begin(task), Progress::exchange);
+            Progress progress = Progress::exchange;
+            while (progress == Progress::exchange)
+                progress = one->advance();
+            EXPECT_EQ(progress, Progress::done);
+            EXPECT_TRUE(arithmetic == Arithmetic::exact
+                            ? same_floats(values, before)
+                            : within_fixed32_bound(values, {before}, Reduction::sum));
+        }
+    }
+}
+
 TEST(CodecRounds, MessagesLieInPayloadMemory) {
     for (const Codec codec : {Codec::dense, Codec::packed, Codec::sketch}) {
         std::vector<std::unique_ptr<ChunkCodec>> one;
