@@ -73,6 +73,7 @@ std::optional<AggregatorOptions> parse_aggregator_options(int argc, const char* 
                    "Repeat it for several links (default: udp)")
         ->allow_extra_args(false);
     app.add_option("--listen", options.udp_port, "UDP port; 0 takes a free one")
+        ->check(CLI::Range(0, UINT16_MAX))
         ->capture_default_str();
     app.add_option("--jobs", options.limits.jobs, "Most jobs at once")
         ->check(CLI::Range(1, UINT16_MAX))

@@ -32,8 +32,7 @@ void to_json(nlohmann::json& json, const AllreducePlan& plan) {
         choices.push_back({static_cast<int>(choice.codec), static_cast<int>(choice.arithmetic)});
     json = {{"choices", choices},
             {"warmup", plan.warmup},
-            {"iterations", plan.iterations},
-            {"progress", plan.progress}};
+            {"iterations", plan.iterations}};
 }
 
 void from_json(const nlohmann::json& json, AllreducePlan& plan) {
@@ -42,7 +41,6 @@ void from_json(const nlohmann::json& json, AllreducePlan& plan) {
                                 static_cast<gpu::Arithmetic>(choice.at(1).get<int>())});
     json.at("warmup").get_to(plan.warmup);
     json.at("iterations").get_to(plan.iterations);
-    json.at("progress").get_to(plan.progress);
 }
 
 }  // namespace sumwire::apps

@@ -17,7 +17,6 @@ struct AllreducePlan {
     std::vector<CodecChoice> choices;
     unsigned warmup = 2;  // at least 1
     unsigned iterations = 10;
-    bool progress = false;  // rank 0 tells standard error
 };
 
 // One choice on one rank.

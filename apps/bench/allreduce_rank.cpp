@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
-#include "apps/bench/progress.h"
 #include "nic/crc32c.h"
 #include "nic/time.h"
 
@@ -45,6 +43,8 @@ class RankBench {
         return {static_cast<const float*>(buffer_.data()), gradient_.size()};
     }
 
+    bool is_first_rank() const { return communicator_.rank() == 0; }
+
     // So that no rank leaves while another still lacks a packet.
     void finish() { communicator_.barrier(); }
 
@@ -59,13 +59,13 @@ double spent(std::uint64_t Statistics::* counter, const RankBench::Iteration& it
 }
 
 RankReport run_choice(RankBench& bench, const AllreducePlan& plan, const CodecChoice& choice,
-                      const ExpectedSums& expected, Progress* progress) {
+                      const ExpectedSums& expected, const RankObserver& observer) {
     RankReport report;
     for (unsigned i = 0; i < plan.warmup + plan.iterations; ++i) {
-        if (progress)
-            progress->show(fmt::format("{} {}: iteration {} of {}", name_of(choice.codec),
-                                       name_of(choice.arithmetic), i + 1,
-                                       plan.warmup + plan.iterations));
+        if (bench.is_first_rank())
+            observer.progress(fmt::format("{} {}: iteration {} of {}", name_of(choice.codec),
+                                          name_of(choice.arithmetic), i + 1,
+                                          plan.warmup + plan.iterations));
         const auto iteration = bench.iterate(choice);
         report.wrong += expected.count_wrong(bench.result());
         report.digest = nic::crc32c(std::as_bytes(bench.result()), report.digest);
@@ -86,18 +86,13 @@ RankReport run_choice(RankBench& bench, const AllreducePlan& plan, const CodecCh
 
 }  // namespace
 
-std::vector<RankReport> run_allreduce_rank(const AllreducePlan& plan, const Options& options,
-                                           std::span<const float> gradient,
-                                           std::span<const ExpectedSums> expected) {
+void run_allreduce_rank(const AllreducePlan& plan, const Options& options,
+                        std::span<const float> gradient, std::span<const ExpectedSums> expected,
+                        const RankObserver& observer) {
     RankBench bench(options, gradient);
-    std::optional<Progress> progress;
-    if (options.rank == 0) progress.emplace(plan.progress);
-    std::vector<RankReport> reports;
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
-        reports.push_back(run_choice(bench, plan, plan.choices[i], expected[i],
-                                     progress ? &*progress : nullptr));
+        observer.report(i, run_choice(bench, plan, plan.choices[i], expected[i], observer));
     bench.finish();
-    return reports;
 }
 
 }  // namespace sumwire::apps

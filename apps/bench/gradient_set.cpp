@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/support/gradient_files.h"
+
 namespace sumwire::apps {
 
 GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers) {
@@ -13,6 +15,18 @@ GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers) {
                     .ranks = {}};
     for (unsigned rank = 0; rank < workers; ++rank) set.ranks.push_back(make_gradient(spec, rank));
     return set;
+}
+
+std::vector<GradientSource> find_gradient_sources(
+    const std::vector<std::filesystem::path>& directories) {
+    std::vector<GradientSource> sources;
+    for (const auto& directory : directories)
+        for (const auto& files : find_steps(directory))
+            sources.emplace_back([files] {
+                return GradientSet{
+                    .model = files.model, .step = files.step, .ranks = read_gradients(files)};
+            });
+    return sources;
 }
 
 std::size_t union_elements(const GradientSet& set) {

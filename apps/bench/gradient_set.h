@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,13 @@ struct GradientSet {
 };
 
 GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers);
+
+// Sets are large: each is loaded when its turn comes.
+using GradientSource = std::function<GradientSet()>;
+
+// One source for each step of each directory. Throws InputError.
+std::vector<GradientSource> find_gradient_sources(
+    const std::vector<std::filesystem::path>& directories);
 
 // Elements that are non-zero on some rank.
 std::size_t union_elements(const GradientSet& set);

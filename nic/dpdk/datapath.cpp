@@ -12,6 +12,7 @@
 #include "nic/byte_order.h"
 #include "nic/dpdk/checksum.h"
 #include "nic/dpdk/eal.h"
+#include "nic/dpdk/interrupt_gate.h"
 
 namespace sumwire::nic {
 namespace {
@@ -29,10 +30,14 @@ std::span<std::byte> bytes_of(rte_mbuf* frame) {
 
 class Datapath::Turn {
   public:
-    explicit Turn(std::atomic_flag& busy)
-        : busy_(busy), taken_(!busy.test_and_set(std::memory_order_acquire)) {}
+    explicit Turn(Datapath& port)
+        : busy_(port.busy_),
+          gated_(port.device_.traits().needs_gate),
+          first_(!busy_.test_and_set(std::memory_order_acquire)),
+          taken_(first_ && (!gated_ || InterruptGate::instance().try_enter())) {}
     ~Turn() {
-        if (taken_) busy_.clear(std::memory_order_release);
+        if (taken_ && gated_) InterruptGate::instance().leave();
+        if (first_) busy_.clear(std::memory_order_release);
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -40,6 +45,8 @@ class Datapath::Turn {
 
   private:
     std::atomic_flag& busy_;
+    bool gated_;
+    bool first_;
     bool taken_;
 };
 
@@ -67,7 +74,7 @@ Datapath::Datapath(Device device, DatapathPlan plan)
 Datapath::~Datapath() = default;
 
 std::size_t Datapath::transmit(std::span<const TxPacket> burst) {
-    const Turn turn(busy_);
+    const Turn turn(*this);
     std::size_t taken = 0;
     if (turn && !burst.empty()) {
         register_eal_thread();
@@ -194,7 +201,7 @@ void Datapath::send_arp(const ArpPacket& packet) {
 }
 
 std::size_t Datapath::receive(std::span<RxPacket> burst) {
-    const Turn turn(busy_);
+    const Turn turn(*this);
     if (!turn) return 0;
     register_eal_thread();
     if (peer_) ask_for_peer();
@@ -314,7 +321,7 @@ std::unique_ptr<MemoryRegion> Datapath::register_memory(std::span<std::byte> mem
 
 // Some drivers look after what they have sent only when they send again.
 void Datapath::reclaim() {
-    const Turn turn(busy_);
+    const Turn turn(*this);
     if (!turn) return;
     device_.reclaim();
     const Time now = steady_now();

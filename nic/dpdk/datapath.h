@@ -47,7 +47,7 @@ class Datapath final : public PacketPort {
   private:
     static constexpr std::size_t burst_size = 32;
     // The port is one thread's at a time, but a region may go on another one, and then has to move
-    // the driver. Nobody waits: who comes second finds the port busy.
+    // the driver; and there are interrupts. Nobody waits: who comes second finds the port busy.
     class Turn;
 
     std::size_t transmit_some(std::span<const TxPacket> burst, Time now);

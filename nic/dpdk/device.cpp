@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "nic/dpdk/eal_output.h"
+#include "nic/dpdk/interrupt_gate.h"
 #include "nic/port.h"
 
 namespace sumwire::nic {
@@ -69,7 +70,10 @@ Device Device::attach(const std::string& text) {
     std::uint16_t port_id = find_port(name);
     if (port_id == RTE_MAX_ETHPORTS) {
         const std::uint64_t mark = EalMessages::instance().mark();
-        const int result = rte_dev_probe(text.c_str());
+        const int result = [&] {
+            const PrintCapture capture;
+            return rte_dev_probe(text.c_str());
+        }();
         port_id = find_port(name);
         if (result != 0 || port_id == RTE_MAX_ETHPORTS) {
             const std::string said = EalMessages::instance().since(mark);
@@ -109,6 +113,7 @@ Device::Device(std::uint16_t port_id) : port_id_(port_id) {
         if_indextoname(info_.if_index, interface) != nullptr) {
         interface_ = interface;
     }
+    if (traits_.needs_gate) InterruptGate::instance().open();
 }
 
 Device::Device(Device&& other) noexcept
@@ -125,9 +130,14 @@ Device::Device(Device&& other) noexcept
 
 Device::~Device() {
     if (!owned_) return;
-    if (started_) rte_eth_dev_stop(port_id_);
-    rte_eth_dev_close(port_id_);
-    rte_dev_remove(info_.device);
+    {
+        const PrintCapture capture;
+        const InsideGate inside(traits_.needs_gate);
+        if (started_) rte_eth_dev_stop(port_id_);
+        rte_eth_dev_close(port_id_);
+        rte_dev_remove(info_.device);
+    }
+    if (traits_.needs_gate) InterruptGate::instance().close();
 }
 
 void Device::check(int result, const char* what) const {
@@ -160,6 +170,7 @@ void Device::start(const Setup& setup) {
     const auto numa = static_cast<unsigned>(socket());
     const std::uint64_t mark = EalMessages::instance().mark();
     const int queues = [&] {
+        const PrintCapture capture;
         const int result = rte_eth_rx_queue_setup(port_id_, queue, receive_ring, numa, &receive,
                                                   setup.receive_pool);
         return result != 0
@@ -177,7 +188,11 @@ void Device::start(const Setup& setup) {
     const auto deadline = std::chrono::steady_clock::now() + server_patience;
     while (true) {
         const std::uint64_t before = EalMessages::instance().mark();
-        const int result = rte_eth_dev_start(port_id_);
+        const int result = [&] {
+            const PrintCapture capture;
+            const InsideGate inside(traits_.needs_gate);
+            return rte_eth_dev_start(port_id_);
+        }();
         if (result == 0) break;
         if (!may_wait || std::chrono::steady_clock::now() > deadline) {
             const std::string said = quoted(EalMessages::instance().since(before));

@@ -91,6 +91,16 @@ std::uint32_t make_up_address(const DpdkPortOptions& options) {
     return address;
 }
 
+// Devices made of rings have none: then a random one, locally administered.
+MacAddress mac_of(const Device& device) {
+    MacAddress mac = device.mac();
+    if (is_unicast(mac)) return mac;
+    for (std::uint8_t& octet : mac)
+        octet = static_cast<std::uint8_t>(random_number());
+    mac[0] = 0x02;
+    return mac;
+}
+
 std::string describe(const Device& device, const std::optional<KernelInterface>& kernel) {
     std::string text = device.name();
     if (device.traits().memory) {
@@ -131,7 +141,7 @@ std::unique_ptr<PacketPort> open(Device device, const std::string& text,
     plan.info.detects_corruption = plan.udp_checksums || device.traits().memory;
     plan.info.description = describe(device, kernel);
     plan.host = {.address = local.address,
-                 .mac = device.mac(),
+                 .mac = mac_of(device),
                  .prefix_length = options.prefix_length,
                  .gateway = options.gateway,
                  .neighbors = options.neighbors};

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <initializer_list>
+#include <numeric>
 
 #include "nic/dpdk/frame.h"
 #include "nic/port.h"
@@ -18,8 +18,8 @@ constexpr std::size_t page_bytes = 4096;
 
 // Before each received frame in a packet socket's ring: its header, link address, alignment.
 constexpr std::size_t packet_socket_head = 128;
-constexpr std::size_t packet_socket_frame = 2048;
-constexpr std::size_t packet_socket_ring_bytes = 8U << 20;
+constexpr std::size_t packet_socket_unit = 1024;
+constexpr std::size_t packet_socket_ring_bytes = 16U << 20;
 
 constexpr std::size_t memif_buffer = 2048;
 constexpr std::size_t memif_max_buffer = 65535;
@@ -31,6 +31,10 @@ bool is_any_of(std::string_view driver, std::initializer_list<std::string_view> 
 
 std::size_t frame_bytes(std::size_t mtu) {
     return ethernet_header_bytes + vlan_tag_bytes + mtu;
+}
+
+std::size_t round_up(std::size_t value, std::size_t unit) {
+    return (value + unit - 1) / unit * unit;
 }
 
 std::size_t number_or(std::string_view device, std::string_view key, std::size_t otherwise) {
@@ -56,15 +60,20 @@ std::string complete_packet_socket(std::string_view device, std::size_t mtu) {
     if (frame != 0) {
         require(device, "framesz", frame, needed);
     } else {
-        frame = std::max(packet_socket_frame, std::bit_ceil(needed));
+        frame = round_up(needed, packet_socket_unit);
         result += fmt::format(",framesz={}", frame);
     }
-    if (!device_option(device, "blocksz")) {
-        result += fmt::format(",blocksz={}", std::max(frame, page_bytes));
+    // The driver takes frames to follow each other without gaps, the kernel wants whole pages.
+    std::size_t block = number_or(device, "blocksz", 0);
+    if (block == 0) {
+        block = std::lcm(frame, page_bytes);
+        result += fmt::format(",blocksz={}", block);
     }
     if (!device_option(device, "framecnt")) {
-        const std::size_t frames = packet_socket_ring_bytes / frame;
-        result += fmt::format(",framecnt={}", std::clamp<std::size_t>(frames, 512, 4096));
+        const std::size_t frames =
+            std::clamp<std::size_t>(packet_socket_ring_bytes / frame, 512, 4096);
+        result +=
+            fmt::format(",framecnt={}", round_up(frames, std::max(block / frame, std::size_t{1})));
     }
     return result;
 }
@@ -77,8 +86,7 @@ std::string complete_memif(std::string_view device, std::size_t mtu) {
         return std::string(device);
     }
     if (needed <= memif_buffer) return std::string(device);
-    const std::size_t rounded = (needed + 63) / 64 * 64;
-    return fmt::format("{},bsize={}", device, std::min(rounded, memif_max_buffer));
+    return fmt::format("{},bsize={}", device, std::min(round_up(needed, 64), memif_max_buffer));
 }
 
 }  // namespace
@@ -88,7 +96,7 @@ DriverTraits driver_traits(std::string_view driver) {
         .memory = is_any_of(driver, {"net_memif", "net_ring", "net_null"}),
         .kernel_interface = is_any_of(
             driver, {"net_af_packet", "net_af_xdp", "net_pcap", "eth_af_packet", "eth_af_xdp"}),
-        .late_link = is_any_of(driver, {"net_memif", "net_vhost", "net_virtio_user"}),
+        .needs_gate = driver.starts_with("net_memif"),
     };
 }
 

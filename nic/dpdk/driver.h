@@ -15,8 +15,8 @@ struct DriverTraits {
     // The device is a kernel network interface whose packets DPDK shares: its MTU and address are
     // the kernel's, and frames from this machine's kernel may come with unfinished UDP checksums.
     bool kernel_interface = false;
-    // The other end may come up after this one.
-    bool late_link = false;
+    // Its peer's coming and going is handled on DPDK's interrupt thread: see InterruptGate.
+    bool needs_gate = false;
 };
 
 // By DPDK's name of the driver ("net_memif") or of a virtual device ("net_memif0").

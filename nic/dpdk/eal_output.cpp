@@ -1,8 +1,8 @@
 #include "nic/dpdk/eal_output.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -21,7 +21,7 @@ ssize_t keep(void*, const char* text, std::size_t bytes) {
 // inside it for as long as it likes.
 struct Diversion {
     std::FILE* original = nullptr;
-    std::thread::id captured;
+    std::atomic<std::thread::id> captured;
     std::FILE* stream = nullptr;
 };
 
@@ -29,6 +29,12 @@ ssize_t divert(void* cookie, const char* text, std::size_t bytes) {
     const auto& diversion = *static_cast<Diversion*>(cookie);
     if (std::this_thread::get_id() == diversion.captured) return keep(nullptr, text, bytes);
     return static_cast<ssize_t>(std::fwrite(text, 1, bytes, diversion.original));
+}
+
+// Never destroyed, like all that DPDK's threads may touch after main().
+std::mutex& capture_mutex() {
+    static auto* const mutex = new std::mutex;
+    return *mutex;
 }
 
 std::FILE* open_cookie(void* cookie, cookie_write_function_t* write) {
@@ -109,7 +115,7 @@ std::string EalMessages::since(std::uint64_t mark) const {
     return text;
 }
 
-PrintCapture::PrintCapture() : stdout_(stdout), stderr_(stderr) {
+PrintCapture::PrintCapture() : alone_(capture_mutex()), stdout_(stdout), stderr_(stderr) {
     static auto* const out = new Diversion;
     static auto* const err = new Diversion;
     stdout = diverted(*out, stdout_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,8 @@ class EalMessages {
 };
 
 // While it lives, what the thread that made it prints through C's stdout and stderr goes to
-// EalMessages; other threads print as ever. Not nested.
+// EalMessages; other threads print as ever. Waits for its like on other threads; not nested. DPDK
+// and the libraries under its drivers print at set-up and its end only.
 class PrintCapture {
   public:
     PrintCapture();
@@ -45,6 +47,7 @@ class PrintCapture {
     PrintCapture& operator=(const PrintCapture&) = delete;
 
   private:
+    std::unique_lock<std::mutex> alone_;
     std::FILE* stdout_;
     std::FILE* stderr_;
 };

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <numeric>
+#include <chrono>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,20 @@ std::string fresh_network() {
     return "unit" + std::to_string(count++);
 }
 
+InprocPortOptions on(const std::string& network) {
+    InprocPortOptions options;
+    options.network = network;
+    return options;
+}
+
+InprocPortOptions on(const std::string& network, std::optional<std::uint32_t> ip,
+                     std::uint16_t udp_port) {
+    InprocPortOptions options = on(network);
+    options.ip = ip;
+    options.udp_port = udp_port;
+    return options;
+}
+
 TxPacket packet_to(const Endpoint& to, std::span<const std::byte> header,
                    std::span<const std::byte> payload = {}) {
     TxPacket packet;
@@ -30,25 +46,25 @@ TxPacket packet_to(const Endpoint& to, std::span<const std::byte> header,
 
 TEST(InprocPort, AddressesAreGivenInTurnAndReused) {
     const std::string network = fresh_network();
-    const InprocPort first({network});
-    auto second = std::make_unique<InprocPort>(InprocPortOptions{network});
-    const InprocPort third({network});
+    const InprocPort first(on(network));
+    auto second = std::make_unique<InprocPort>(on(network));
+    const InprocPort third(on(network));
     EXPECT_EQ(first.info().local.address, 0x7f010001U);
     EXPECT_EQ(second->info().local.address, 0x7f010002U);
     EXPECT_EQ(third.info().local.address, 0x7f010003U);
     second.reset();
-    EXPECT_EQ(InprocPort({network}).info().local.address, 0x7f010002U);
+    EXPECT_EQ(InprocPort(on(network)).info().local.address, 0x7f010002U);
 }
 
 TEST(InprocPort, TakesTheEndpointAskedFor) {
     const std::string network = fresh_network();
-    const InprocPort port({network, 0x7f010909, 1234});
+    const InprocPort port(on(network, 0x7f010909, 1234));
     EXPECT_EQ(port.info().local, (Endpoint{0x7f010909, 1234, 0}));
     // Another port of the same address, or of the same number elsewhere, is fine.
-    EXPECT_NE(InprocPort({network, 0x7f010909, 0}).info().local.port, 1234);
-    EXPECT_EQ(InprocPort({network, {}, 1234}).info().local, (Endpoint{0x7f010001, 1234, 0}));
+    EXPECT_NE(InprocPort(on(network, 0x7f010909, 0)).info().local.port, 1234);
+    EXPECT_EQ(InprocPort(on(network, {}, 1234)).info().local, (Endpoint{0x7f010001, 1234, 0}));
     try {
-        InprocPort({network, 0x7f010909, 1234});
+        InprocPort(on(network, 0x7f010909, 1234));
         FAIL() << "taken twice";
     } catch (const SetupError& error) {
         const std::string what = error.what();
@@ -58,8 +74,8 @@ TEST(InprocPort, TakesTheEndpointAskedFor) {
 }
 
 TEST(InprocPort, NetworksAreSeparate) {
-    InprocPort a({fresh_network()});
-    InprocPort b({fresh_network(), 0x7f010002, 99});
+    InprocPort a(on(fresh_network()));
+    InprocPort b(on(fresh_network(), 0x7f010002, 99));
     const TxPacket packet = packet_to(b.info().local, bytes("0102"));
     EXPECT_EQ(a.transmit({&packet, 1}), 1U);
     RxPacket received;
@@ -70,21 +86,21 @@ TEST(InprocPort, ANetworkEndsWithItsLastPort) {
     const std::string network = fresh_network();
     const Endpoint endpoint{0x7f010001, 7, 0};
     for (int i = 0; i < 3; ++i) {
-        InprocPort port({network, endpoint.address, endpoint.port});
+        InprocPort port(on(network, endpoint.address, endpoint.port));
         const auto datagram = bytes("0102");
         const TxPacket packet = packet_to(endpoint, datagram);
         EXPECT_EQ(port.transmit({&packet, 1}), 1U);
     }
     // What the earlier ones did not read is gone with them.
-    InprocPort port({network, endpoint.address, endpoint.port});
+    InprocPort port(on(network, endpoint.address, endpoint.port));
     RxPacket received;
     EXPECT_EQ(port.receive({&received, 1}), 0U);
 }
 
 TEST(InprocPort, PushesBackWhenTheReceiverIsFullAndGoesOnAfterARelease) {
     const std::string network = fresh_network();
-    InprocPort sender({network});
-    InprocPort receiver({network});
+    InprocPort sender(on(network));
+    InprocPort receiver(on(network));
     const auto datagram = bytes("0102030405");
     const std::vector<TxPacket> burst(5000, packet_to(receiver.info().local, datagram));
     const std::size_t taken = sender.transmit(burst);
@@ -104,8 +120,8 @@ TEST(InprocPort, PushesBackWhenTheReceiverIsFullAndGoesOnAfterARelease) {
 
 TEST(InprocPort, AFullReceiverThatLeavesNoLongerPushesBack) {
     const std::string network = fresh_network();
-    InprocPort sender({network});
-    auto receiver = std::make_unique<InprocPort>(InprocPortOptions{network});
+    InprocPort sender(on(network));
+    auto receiver = std::make_unique<InprocPort>(on(network));
     const auto datagram = bytes("0102");
     const std::vector<TxPacket> burst(3000, packet_to(receiver->info().local, datagram));
     EXPECT_LT(sender.transmit(burst), burst.size());
@@ -134,13 +150,13 @@ TEST(InprocPort, DropsWhatIsTooLargeForTheReceiver) {
 // Four senders, two of which come and go, and one receiver; each sender's packets stay in order.
 TEST(InprocPort, ManySendersKeepTheirOrder) {
     const std::string network = fresh_network();
-    InprocPort receiver({network, 0x7f010063, 500});
+    InprocPort receiver(on(network, 0x7f010063, 500));
     const Endpoint to = receiver.info().local;
     constexpr std::uint32_t per_sender = 20000;
     std::vector<std::thread> senders;
     for (std::uint32_t s = 0; s < 4; ++s) {
         senders.emplace_back([&, s] {
-            auto port = std::make_unique<InprocPort>(InprocPortOptions{network});
+            auto port = std::make_unique<InprocPort>(on(network));
             for (std::uint32_t i = 0; i < per_sender;) {
                 std::array<std::uint32_t, 2> content{s, i};
                 const TxPacket packet = packet_to(to, std::as_bytes(std::span(content)));
@@ -151,7 +167,7 @@ TEST(InprocPort, ManySendersKeepTheirOrder) {
                 }
                 if (s >= 2 && i % 1000 == 0) {
                     port.reset();
-                    port = std::make_unique<InprocPort>(InprocPortOptions{network});
+                    port = std::make_unique<InprocPort>(on(network));
                 }
             }
         });

@@ -30,7 +30,7 @@ TEST(Driver, PacketSocketsGetFramesThatHoldTheMtu) {
     EXPECT_EQ(complete_device("net_af_packet0,iface=a", 1500),
               "net_af_packet0,iface=a,framesz=2048,blocksz=4096,framecnt=4096");
     EXPECT_EQ(complete_device("net_af_packet0,iface=a", 9000),
-              "net_af_packet0,iface=a,framesz=16384,blocksz=16384,framecnt=512");
+              "net_af_packet0,iface=a,framesz=9216,blocksz=36864,framecnt=1820");
     EXPECT_EQ(complete_device("net_af_packet0,iface=a,framecnt=64", 1500),
               "net_af_packet0,iface=a,framecnt=64,framesz=2048,blocksz=4096");
 }

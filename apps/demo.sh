@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs, builds, and sums the real gradients of one training step of a recommendation model over
+# four workers and an aggregator, each a process: over DPDK (shared memory), then over kernel sockets.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. apps/setup.sh
+
+install_packages "${build_packages[@]}"
+build false
+
+for transport in memif udp; do
+    say "Four workers and an aggregator over $transport"
+    build/apps/sumwire-run --transport "$transport" --codec all --iterations 5 \
+        --gradients tests/data/gradients/ncf
+done

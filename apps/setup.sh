@@ -1,0 +1,38 @@
+# Installs Debian packages and builds into build/. Sourced by apps/demo.sh and tests/run.sh, from the
+# project's root.
+
+build_packages=(g++ meson ninja-build pkg-config libdpdk-dev libfmt-dev libspdlog-dev libcli11-dev
+    nlohmann-json3-dev libzstd-dev iproute2)
+test_packages=(libgtest-dev libgmock-dev libmpfr-dev python3 util-linux)
+
+say() { printf '\n== %s\n' "$*"; }
+
+# install_packages PACKAGE...: those that are missing; as another user than root it only says so.
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null)" = 'install ok installed' ] ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        echo "These packages are missing; as root: apt-get install ${missing[*]}" >&2
+        return 1
+    fi
+    say "Installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build true|false: with tests or without; keeps what an earlier build left.
+build() {
+    local command=(meson setup build "-Dtests=$1")
+    [ ! -f build/build.ninja ] || command=(meson configure build "-Dtests=$1")
+    say "Building into build/"
+    local log
+    log=$(mktemp)
+    "${command[@]}" >"$log" || { cat "$log"; rm -f "$log"; return 1; }
+    rm -f "$log"
+    ninja -C build
+}
