@@ -35,7 +35,16 @@ void announce(const std::string& file, const nic::Endpoint& address) {
     }
 }
 
+// Now rather than after days of service.
+void check_writable(const std::string& file) {
+    if (!std::ofstream(file, std::ios::app)) {
+        throw std::runtime_error(
+            fmt::format("cannot write {}: choose a writable place for --json", file));
+    }
+}
+
 void serve(const AggregatorOptions& options) {
+    if (!options.json_file.empty()) check_writable(options.json_file);
     // A file from an earlier run would announce what is not there yet.
     std::error_code ignored;
     if (!options.ready_file.empty()) std::filesystem::remove(options.ready_file, ignored);

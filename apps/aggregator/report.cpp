@@ -134,8 +134,7 @@ void Report::write_json(const std::string& file, const nic::PortInfo& port,
     std::ofstream out(file);
     out << document.dump(4, ' ', false, json::error_handler_t::replace) << '\n';
     if (!out.flush()) {
-        throw std::runtime_error(
-            fmt::format("cannot write {}: choose a writable place for --json", file));
+        throw std::runtime_error(fmt::format("cannot write {}: is its disk full?", file));
     }
 }
 

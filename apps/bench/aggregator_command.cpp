@@ -30,10 +30,11 @@ struct Settings {
 };
 
 bool run_core(const Settings& settings, Progress& progress, JsonFile& json) {
-    print_banner({"Aggregator core: state machine on one core, packets in memory, NO PORT, NO NETWORK",
-                  fmt::format("{} synthetic workers; 'plain' is a bare loop over the same bytes; rates "
-                              "count payload",
-                              settings.workers)});
+    print_banner(
+        {"Aggregator core: state machine on one core, packets in memory, NO PORT, NO NETWORK",
+         fmt::format("{} synthetic workers; 'plain' is a bare loop over the same bytes; rates "
+                     "count payload",
+                     settings.workers)});
     const Table table({{"op", 8, true},
                        {"payload(B)"},
                        {"Mpackets/s", 11},
@@ -47,10 +48,9 @@ bool run_core(const Settings& settings, Progress& progress, JsonFile& json) {
     for (const auto& op : settings.ops) {
         for (const auto payload : settings.payloads) {
             progress.show(fmt::format("core: {}, payload {}", op, payload));
-            const auto result = measure_aggregator_core({.workers = settings.workers,
-                                                         .payload_bytes = payload,
-                                                         .op = parse_op(op)},
-                                                        settings.seconds);
+            const auto result = measure_aggregator_core(
+                {.workers = settings.workers, .payload_bytes = payload, .op = parse_op(op)},
+                settings.seconds);
             const auto ratio = result.payload_gbit_s / result.plain_gbit_s;
             progress.clear();
             table.print_row({op, fmt::format("{}", payload),
@@ -80,9 +80,10 @@ bool run_port(const Settings& settings, LoadPort port, Progress& progress, JsonF
     fmt::print("\n");
     print_banner(
         {fmt::format("Aggregator over {}: {}", to_string(port), describe(port)),
-         fmt::format("{} synthetic workers and the aggregator: {} threads on {} cores; window: packets "
-                     "under way per worker",
-                     settings.workers, settings.workers + 1, std::thread::hardware_concurrency())});
+         fmt::format(
+             "{} synthetic workers and the aggregator: {} threads on {} cores; window: packets "
+             "under way per worker",
+             settings.workers, settings.workers + 1, std::thread::hardware_concurrency())});
     const Table table({{"op", 8, true},
                        {"payload(B)"},
                        {"window"},
@@ -98,7 +99,8 @@ bool run_port(const Settings& settings, LoadPort port, Progress& progress, JsonF
     bool exact = true;
     for (const auto payload : settings.payloads) {
         for (const auto window : settings.windows) {
-            progress.show(fmt::format("{}: payload {}, window {}", to_string(port), payload, window));
+            progress.show(
+                fmt::format("{}: payload {}, window {}", to_string(port), payload, window));
             const auto result = measure_aggregator_port(
                 port, {.workers = settings.workers, .slots = window, .payload_bytes = payload},
                 nic::parse_polling(settings.polling), settings.seconds);
@@ -110,7 +112,8 @@ bool run_port(const Settings& settings, LoadPort port, Progress& progress, JsonF
                              fmt::format("{:.1f}", result.latency_p50_us),
                              fmt::format("{:.1f}", result.latency_p99_us),
                              fmt::format("{:.1f}", result.latency_p999_us),
-                             fmt::format("{}", result.retransmissions), result.exact ? "yes" : "NO"});
+                             fmt::format("{}", result.retransmissions),
+                             result.exact ? "yes" : "NO"});
             json.add({{"mode", "port"},
                       {"port", to_string(port)},
                       {"op", "add_i32"},
@@ -134,11 +137,13 @@ bool run_port(const Settings& settings, LoadPort port, Progress& progress, JsonF
 bool run(const Settings& settings) {
     std::vector<LoadPort> ports;
     if (!settings.core_only)
-        for (const auto& port : settings.ports) ports.push_back(parse_load_port(port));
+        for (const auto& port : settings.ports)
+            ports.push_back(parse_load_port(port));
     JsonFile json(settings.json);
     Progress progress(settings.progress);
     bool exact = run_core(settings, progress, json);
-    for (const auto port : ports) exact &= run_port(settings, port, progress, json);
+    for (const auto port : ports)
+        exact &= run_port(settings, port, progress, json);
     json.save();
     return exact;
 }
@@ -165,11 +170,13 @@ void add_aggregator_command(CLI::App& app, int& exit_code) {
     command->add_option("--workers", settings->workers, "Synthetic workers")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
-    command->add_option("--payload", settings->payloads, "Payload bytes of a packet; several allowed")
+    command
+        ->add_option("--payload", settings->payloads, "Payload bytes of a packet; several allowed")
         ->check(CLI::Validator(check_payload, "multiple of 64"))
         ->delimiter(',')
         ->capture_default_str();
-    command->add_option("--op", settings->ops, "Operations of the core: or, add_i32, max_u8, add_f32")
+    command
+        ->add_option("--op", settings->ops, "Operations of the core: or, add_i32, max_u8, add_f32")
         ->check(CLI::IsMember({"or", "add_i32", "max_u8", "add_f32"}))
         ->delimiter(',')
         ->capture_default_str();
@@ -177,7 +184,8 @@ void add_aggregator_command(CLI::App& app, int& exit_code) {
         ->check(CLI::IsMember({"inproc", "udp", "memif"}))
         ->delimiter(',')
         ->capture_default_str();
-    command->add_option("--window", settings->windows, "Packets under way per worker; powers of two")
+    command
+        ->add_option("--window", settings->windows, "Packets under way per worker; powers of two")
         ->check(CLI::Validator(check_window, "power of two"))
         ->delimiter(',')
         ->capture_default_str();
@@ -189,7 +197,8 @@ void add_aggregator_command(CLI::App& app, int& exit_code) {
         ->capture_default_str();
     command->add_flag("--core-only", settings->core_only, "Leave the ports out");
     command->add_option("--json", settings->json, "Write the rows to this file");
-    command->add_flag("--progress", settings->progress, "Progress on standard error, terminal or not");
+    command->add_flag("--progress", settings->progress,
+                      "Progress on standard error, terminal or not");
     command->callback([settings, &exit_code] { exit_code = run(*settings) ? 0 : 1; });
 }
 

@@ -46,7 +46,8 @@ class CoreBench {
         const auto start_cycles = rte_rdtsc();
         for (unsigned slot = 0; slot < load_.spec().slots; ++slot)
             for (unsigned rank = 0; rank < load_.spec().workers; ++rank)
-                aggregator_.receive(address(rank), load_.datagram(version(), slot, rank), now, outbox_);
+                aggregator_.receive(address(rank), load_.datagram(version(), slot, rank), now,
+                                    outbox_);
         result.cycles = static_cast<double>(rte_rdtsc() - start_cycles);
         result.seconds = Seconds(steady_now() - now).count();
         result.exact = results_right();
@@ -56,17 +57,18 @@ class CoreBench {
     }
 
   private:
-    static nic::Endpoint address(unsigned rank) { return {.address = 0x0A000001 + rank, .port = 1}; }
+    static nic::Endpoint address(unsigned rank) {
+        return {.address = 0x0A000001 + rank, .port = 1};
+    }
 
     bool version() const { return (sequence_ / load_.spec().slots) % 2 == 1; }
 
     void join() {
         for (unsigned rank = 0; rank < load_.spec().workers; ++rank)
-            aggregator_.receive(address(rank), join_datagram(load_.spec(), rank, true), steady_now(),
-                                outbox_);
-        const auto header = outbox_.empty()
-                                ? std::nullopt
-                                : nic::read_header(outbox_.packets().back().header);
+            aggregator_.receive(address(rank), join_datagram(load_.spec(), rank, true),
+                                steady_now(), outbox_);
+        const auto header =
+            outbox_.empty() ? std::nullopt : nic::read_header(outbox_.packets().back().header);
         if (!header || header->type != nic::PacketType::welcome)
             throw std::runtime_error("the aggregator did not welcome the synthetic workers");
         session_ = header->session;
@@ -115,7 +117,8 @@ CoreResult measure_aggregator_core(const LoadSpec& spec, double seconds) {
     constexpr int warm_up_sweeps = 3;
     CoreBench bench(spec);
     CoreResult result{.exact = true};
-    for (int i = 0; i < warm_up_sweeps; ++i) result.exact &= bench.sweep().exact;
+    for (int i = 0; i < warm_up_sweeps; ++i)
+        result.exact &= bench.sweep().exact;
 
     const double packets = static_cast<double>(spec.slots) * spec.workers;
     const double gbit = packets * static_cast<double>(spec.payload_bytes) * 8e-9;

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <bit>
+#include <cstring>
 #include <random>
 #include <stdexcept>
 
@@ -20,18 +20,21 @@ using Words = std::vector<std::uint32_t>;
 
 std::uint32_t draw_word(nic::Op op, std::mt19937& generator) {
     switch (op) {
-        case nic::Op::bit_or: return generator() & generator() & generator();
+        case nic::Op::bit_or:
+            return generator() & generator() & generator();
         case nic::Op::add_f32: {
             std::normal_distribution<float> normal;
             return std::bit_cast<std::uint32_t>(normal(generator));
         }
-        default: return generator();
+        default:
+            return generator();
     }
 }
 
 std::uint32_t combine(nic::Op op, std::uint32_t a, std::uint32_t b) {
     switch (op) {
-        case nic::Op::bit_or: return a | b;
+        case nic::Op::bit_or:
+            return a | b;
         case nic::Op::add_f32:
             return std::bit_cast<std::uint32_t>(std::bit_cast<float>(a) + std::bit_cast<float>(b));
         case nic::Op::max_u8: {
@@ -40,7 +43,8 @@ std::uint32_t combine(nic::Op op, std::uint32_t a, std::uint32_t b) {
                 result |= std::max((a >> shift) & 0xFFU, (b >> shift) & 0xFFU) << shift;
             return result;
         }
-        default: return a + b;
+        default:
+            return a + b;
     }
 }
 
@@ -57,7 +61,8 @@ AggregatorLoad::AggregatorLoad(const LoadSpec& spec)
         for (unsigned slot = 0; slot < spec.slots; ++slot) {
             for (unsigned rank = 0; rank < spec.workers; ++rank) {
                 Words words(sum.size());
-                for (auto& word : words) word = draw_word(spec.op, generator);
+                for (auto& word : words)
+                    word = draw_word(spec.op, generator);
                 std::memcpy(datagram(version, slot, rank).data() + nic::header_bytes, words.data(),
                             spec.payload_bytes);
                 for (std::size_t i = 0; i < sum.size(); ++i)
@@ -101,8 +106,7 @@ nic::Header AggregatorLoad::header(std::uint32_t sequence, unsigned rank,
 }
 
 nic::Op parse_op(std::string_view text) {
-    for (const auto op :
-         {nic::Op::bit_or, nic::Op::add_i32, nic::Op::max_u8, nic::Op::add_f32})
+    for (const auto op : {nic::Op::bit_or, nic::Op::add_i32, nic::Op::max_u8, nic::Op::add_f32})
         if (text == op_name(op)) return op;
     throw std::invalid_argument(
         fmt::format("--op {}: unknown; use or, add_i32, max_u8 or add_f32", text));
@@ -110,19 +114,24 @@ nic::Op parse_op(std::string_view text) {
 
 std::string_view op_name(nic::Op op) {
     switch (op) {
-        case nic::Op::bit_or: return "or";
-        case nic::Op::add_i32: return "add_i32";
-        case nic::Op::max_u8: return "max_u8";
-        case nic::Op::add_f32: return "add_f32";
-        case nic::Op::none: break;
+        case nic::Op::bit_or:
+            return "or";
+        case nic::Op::add_i32:
+            return "add_i32";
+        case nic::Op::max_u8:
+            return "max_u8";
+        case nic::Op::add_f32:
+            return "add_f32";
+        case nic::Op::none:
+            break;
     }
     return "none";
 }
 
 std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, bool padded) {
     std::vector<std::byte> datagram(
-        nic::header_bytes + (padded ? std::max(spec.payload_bytes, nic::Join::bytes)
-                                    : nic::Join::bytes));
+        nic::header_bytes +
+        (padded ? std::max(spec.payload_bytes, nic::Join::bytes) : nic::Join::bytes));
     nic::write_header({.type = nic::PacketType::join, .rank = static_cast<std::uint16_t>(rank)},
                       std::span(datagram).first<nic::header_bytes>());
     nic::write(nic::Join{.nonce = 0x5357'0000U + rank,

@@ -1,5 +1,5 @@
-// Synthetic contributions to an aggregator, laid out as they lie in a received frame, and the results
-// that they must lead to.
+// Synthetic contributions to an aggregator, laid out as they lie in a received frame, and the
+// results that they must lead to.
 #pragma once
 
 #include <cstddef>

@@ -140,11 +140,12 @@ class PortBench {
         workers_[rank]->leave();
     }
 
-    PortResult measure(std::jthread& aggregator, std::vector<std::jthread>& threads, double seconds) {
+    PortResult measure(std::jthread& aggregator, std::vector<std::jthread>& threads,
+                       double seconds) {
         schedule_.measure_from = steady_now() + warm_up;
         schedule_.measure_until =
-            schedule_.measure_from + std::chrono::duration_cast<Time>(
-                                         std::chrono::duration<double>(seconds));
+            schedule_.measure_from +
+            std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
         started_ = true;
         started_.notify_all();
 
@@ -202,24 +203,29 @@ class PortBench {
 LoadPort parse_load_port(std::string_view text) {
     for (const auto port : {LoadPort::inproc, LoadPort::udp, LoadPort::memif})
         if (text == to_string(port)) return port;
-    throw std::invalid_argument(
-        fmt::format("--port {}: unknown; use inproc, udp or memif", text));
+    throw std::invalid_argument(fmt::format("--port {}: unknown; use inproc, udp or memif", text));
 }
 
 std::string_view to_string(LoadPort port) {
     switch (port) {
-        case LoadPort::inproc: return "inproc";
-        case LoadPort::udp: return "udp";
-        case LoadPort::memif: return "memif";
+        case LoadPort::inproc:
+            return "inproc";
+        case LoadPort::udp:
+            return "udp";
+        case LoadPort::memif:
+            return "memif";
     }
     return "";
 }
 
 std::string_view describe(LoadPort port) {
     switch (port) {
-        case LoadPort::inproc: return "memory of one process, NO NETWORK";
-        case LoadPort::udp: return "kernel UDP sockets on loopback, NO NETWORK";
-        case LoadPort::memif: return "DPDK memif, shared memory, NO NETWORK";
+        case LoadPort::inproc:
+            return "memory of one process, NO NETWORK";
+        case LoadPort::udp:
+            return "kernel UDP sockets on loopback, NO NETWORK";
+        case LoadPort::memif:
+            return "DPDK memif, shared memory, NO NETWORK";
     }
     return "";
 }

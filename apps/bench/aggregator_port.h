@@ -21,8 +21,9 @@ std::string_view describe(LoadPort port);
 struct PortResult {
     double packets_per_s = 0;  // contributions in; as many results go out
     double payload_gbit_s = 0;
-    double cycles_per_packet = 0;  // time-stamp counter while the aggregator's thread ran, polls included
-    double latency_p50_us = 0;     // from sending a contribution to having its result
+    double cycles_per_packet =
+        0;  // time-stamp counter while the aggregator's thread ran, polls included
+    double latency_p50_us = 0;  // from sending a contribution to having its result
     double latency_p99_us = 0;
     double latency_p999_us = 0;
     std::uint64_t retransmissions = 0;

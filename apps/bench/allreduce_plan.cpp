@@ -30,9 +30,7 @@ void to_json(nlohmann::json& json, const AllreducePlan& plan) {
     auto choices = nlohmann::json::array();
     for (const auto& choice : plan.choices)
         choices.push_back({static_cast<int>(choice.codec), static_cast<int>(choice.arithmetic)});
-    json = {{"choices", choices},
-            {"warmup", plan.warmup},
-            {"iterations", plan.iterations}};
+    json = {{"choices", choices}, {"warmup", plan.warmup}, {"iterations", plan.iterations}};
 }
 
 void from_json(const nlohmann::json& json, AllreducePlan& plan) {

@@ -1,5 +1,5 @@
-// What every rank of an allreduce benchmark does, and what it reports: the words between the program
-// that starts a run and its ranks, which are threads or processes.
+// What every rank of an allreduce benchmark does, and what it reports: the words between the
+// program that starts a run and its ranks, which are threads or processes.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ class RankBench {
     Buffer buffer_;
 };
 
-double spent(std::uint64_t Statistics::* counter, const RankBench::Iteration& iteration) {
+double spent(std::uint64_t Statistics::*counter, const RankBench::Iteration& iteration) {
     return static_cast<double>(iteration.after.*counter - iteration.before.*counter);
 }
 

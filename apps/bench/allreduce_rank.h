@@ -12,7 +12,7 @@
 namespace sumwire::apps {
 
 struct RankObserver {
-    std::function<void(std::string_view)> progress;                   // called on rank 0 only
+    std::function<void(std::string_view)> progress;                     // called on rank 0 only
     std::function<void(std::size_t choice, const RankReport&)> report;  // after each choice
 };
 

@@ -84,7 +84,8 @@ void AllreduceRows::add(unsigned rank, std::size_t choice, const RankReport& rep
 
 void AllreduceRows::show_progress(std::string_view text) {
     const std::lock_guard lock(mutex_);
-    progress_.show(fmt::format("{}/{} over {}: {}", subject_.model, subject_.step, subject_.port, text));
+    progress_.show(
+        fmt::format("{}/{} over {}: {}", subject_.model, subject_.step, subject_.port, text));
 }
 
 bool AllreduceRows::all_exact() const {
@@ -104,18 +105,17 @@ void AllreduceRows::emit(std::size_t index) {
     exact_rows_ += summary.exact ? 1 : 0;
 
     progress_.clear();
-    table_.print_row({fmt::format("{}/{}", subject_.model, subject_.step),
-                      std::string(name_of(choice.codec)), std::string(name_of(choice.arithmetic)),
-                      fmt::format("{}", bytes), fmt::format("{}", subject_.elements), "float", "sum",
-                      fmt::format("{:.1f}", time * 1e6), fmt::format("{:.3f}", algorithm),
-                      fmt::format("{:.3f}", bus), fmt::format("{}", summary.wrong),
-                      fmt::format("{:.1f}", summary.first_seconds * 1e6),
-                      fmt::format("{:.0f}", summary.wire_bytes_tx),
-                      fmt::format("{:.3f}", summary.wire_bytes_tx / size),
-                      fmt::format("{:.0f}", summary.wire_bytes_rx),
-                      fmt::format("{:.3f}", summary.wire_bytes_rx / size),
-                      fmt::format("{}", summary.stalls),
-                      fmt::format("{}", summary.retransmissions), summary.exact ? "yes" : "NO"});
+    table_.print_row(
+        {fmt::format("{}/{}", subject_.model, subject_.step), std::string(name_of(choice.codec)),
+         std::string(name_of(choice.arithmetic)), fmt::format("{}", bytes),
+         fmt::format("{}", subject_.elements), "float", "sum", fmt::format("{:.1f}", time * 1e6),
+         fmt::format("{:.3f}", algorithm), fmt::format("{:.3f}", bus),
+         fmt::format("{}", summary.wrong), fmt::format("{:.1f}", summary.first_seconds * 1e6),
+         fmt::format("{:.0f}", summary.wire_bytes_tx),
+         fmt::format("{:.3f}", summary.wire_bytes_tx / size),
+         fmt::format("{:.0f}", summary.wire_bytes_rx),
+         fmt::format("{:.3f}", summary.wire_bytes_rx / size), fmt::format("{}", summary.stalls),
+         fmt::format("{}", summary.retransmissions), summary.exact ? "yes" : "NO"});
     json_.add({{"model", subject_.model},
                {"step", subject_.step},
                {"workers", subject_.workers},

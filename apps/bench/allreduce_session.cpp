@@ -3,9 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <exception>
-#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -15,9 +14,11 @@
 #include <vector>
 
 #include "apps/bench/allreduce_rank.h"
+#include "apps/bench/event_channel.h"
 #include "apps/bench/reference.h"
-#include "apps/bench/temporary_directory.h"
+#include "apps/support/launcher.h"
 #include "apps/support/npy.h"
+#include "apps/support/temporary_directory.h"
 
 namespace sumwire::apps {
 namespace {
@@ -47,7 +48,8 @@ void run_threads(const GradientSet& set, const AllreducePlan& plan,
     static unsigned session = 0;
     Reference reference(set);
     std::vector<ExpectedSums> expected;
-    for (const auto& choice : plan.choices) expected.push_back(reference.of(choice.arithmetic));
+    for (const auto& choice : plan.choices)
+        expected.push_back(reference.of(choice.arithmetic));
 
     auto options = rank_options(plan, settings.polling, settings.payload_bytes);
     options.world_size = static_cast<int>(set.ranks.size());
@@ -59,11 +61,11 @@ void run_threads(const GradientSet& set, const AllreducePlan& plan,
         options.rank = static_cast<int>(rank);
         threads.emplace_back([&, options, rank] {
             try {
-                run_allreduce_rank(plan, options, set.ranks[rank], expected,
-                                   {.progress = [&](auto text) { rows.show_progress(text); },
-                                    .report = [&](auto choice, const auto& report) {
-                                        rows.add(rank, choice, report);
-                                    }});
+                run_allreduce_rank(
+                    plan, options, set.ranks[rank], expected,
+                    {.progress = [&](auto text) { rows.show_progress(text); },
+                     .report = [&](auto choice,
+                                   const auto& report) { rows.add(rank, choice, report); }});
             } catch (...) {
                 // The first failure is the cause, the others follow from it.
                 const std::lock_guard lock(mutex);
@@ -112,40 +114,40 @@ void run_processes(const GradientSet& set, const AllreducePlan& plan,
                    const AllreduceSettings& settings, AllreduceRows& rows) {
     const TemporaryDirectory directory;
     const auto job = write_job(directory.path(), set, plan, settings);
-    LaunchSpec spec;
-    spec.transport = settings.transport;
-    spec.workers = static_cast<unsigned>(set.ranks.size());
-    spec.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "allreduce-rank",
-                    job.string()};
-    spec.polling = settings.polling;
-    spec.label_lines = false;
-    spec.on_line = [&rows](const std::string& line) {
-        const auto event = json::parse(line, nullptr, false);
-        if (event.is_object() && event.contains("report"))
-            rows.add(event.at("rank"), event.at("choice"), event.at("report"));
-        else if (event.is_object() && event.contains("progress"))
-            rows.show_progress(event.at("progress").get<std::string>());
-        else
-            fmt::print(stderr, "{}\n", line);
-    };
-    const auto result = launch(spec);
-    if (!result.ok()) throw std::runtime_error(result.failure);
-}
-
-void print_event(const json& event) {
-    fmt::print("{}\n", event.dump());
-    std::fflush(stdout);
+    LaunchResult result;
+    {
+        const EventChannel channel([&rows](const json& event) {
+            if (event.contains("report"))
+                rows.add(event.at("rank"), event.at("choice"), event.at("report"));
+            else
+                rows.show_progress(event.at("progress").get<std::string>());
+        });
+        const WorkerProgram worker{
+            .arguments = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                          "allreduce-rank", "--job", job.string(), "--events",
+                          fmt::format("{}", channel.sender())},
+            .inherited = {channel.sender()}};
+        LaunchOptions options;
+        options.workers.assign(set.ranks.size(), worker);
+        options.transport = settings.transport;
+        options.aggregator_arguments = {"--polling", settings.polling};
+        result = launch(options);
+    }
+    if (!result.failures.empty()) throw std::runtime_error(result.failures.front());
+    if (!result.ok()) throw std::runtime_error("interrupted");
 }
 
 }  // namespace
 
 void run_allreduce_session(const GradientSet& set, const AllreducePlan& plan,
                            const AllreduceSettings& settings, AllreduceRows& rows) {
-    if (settings.transport == Transport::inproc) run_threads(set, plan, settings, rows);
-    else run_processes(set, plan, settings, rows);
+    if (settings.transport == Transport::inproc)
+        run_threads(set, plan, settings, rows);
+    else
+        run_processes(set, plan, settings, rows);
 }
 
-void run_allreduce_process(const std::filesystem::path& path) {
+void run_allreduce_process(const std::filesystem::path& path, int events) {
     const char* const rank_text = std::getenv("RANK");
     if (rank_text == nullptr)
         throw std::invalid_argument("RANK is unset; let 'sumwire-bench allreduce' start the ranks");
@@ -163,15 +165,20 @@ void run_allreduce_process(const std::filesystem::path& path) {
     }
     std::vector<ExpectedSums> expected;
     for (std::size_t i = 0; i < bounds.size(); ++i)
-        expected.push_back({.values = sums.at(job.at("expected").at(i).at("values")),
-                            .bounds = bounds[i]});
+        expected.push_back(
+            {.values = sums.at(job.at("expected").at(i).at("values")), .bounds = bounds[i]});
 
-    run_allreduce_rank(plan, rank_options(plan, job.at("polling"), job.at("payload_bytes")), gradient,
-                       expected,
-                       {.progress = [](auto text) { print_event({{"progress", text}}); },
-                        .report = [rank](auto choice, const auto& report) {
-                            print_event({{"rank", rank}, {"choice", choice}, {"report", report}});
-                        }});
+    run_allreduce_rank(
+        plan, rank_options(plan, job.at("polling"), job.at("payload_bytes")), gradient, expected,
+        {.progress =
+             [events](auto text) {
+                 EventChannel::send(events, {{"progress", text}});
+             },
+         .report =
+             [events, rank](auto choice, const auto& report) {
+                 EventChannel::send(events,
+                                    {{"rank", rank}, {"choice", choice}, {"report", report}});
+             }});
 }
 
 }  // namespace sumwire::apps

@@ -1,5 +1,5 @@
-// Runs the ranks of an allreduce benchmark: as threads of this process, or as processes that run this
-// program again.
+// Runs the ranks of an allreduce benchmark: as threads of this process, or as processes that run
+// this program again.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "apps/bench/allreduce_plan.h"
 #include "apps/bench/allreduce_rows.h"
 #include "apps/bench/gradient_set.h"
-#include "apps/support/launcher.h"
+#include "apps/support/transport.h"
 
 namespace sumwire::apps {
 
@@ -23,7 +23,8 @@ struct AllreduceSettings {
 void run_allreduce_session(const GradientSet& set, const AllreducePlan& plan,
                            const AllreduceSettings& settings, AllreduceRows& rows);
 
-// What a rank's process runs: `job` is the file that run_allreduce_session has written.
-void run_allreduce_process(const std::filesystem::path& job);
+// What a rank's process runs: `job` is the file that run_allreduce_session has written, `events`
+// the descriptor to report to.
+void run_allreduce_process(const std::filesystem::path& job, int events);
 
 }  // namespace sumwire::apps

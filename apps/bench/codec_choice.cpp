@@ -27,8 +27,8 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
 }
 
 bool wanted(const std::vector<std::string>& arithmetics, const CodecChoice& choice) {
-    const auto usual = choice.codec == gpu::Codec::sketch ? gpu::Arithmetic::fixed32
-                                                          : gpu::Arithmetic::exact;
+    const auto usual =
+        choice.codec == gpu::Codec::sketch ? gpu::Arithmetic::fixed32 : gpu::Arithmetic::exact;
     return has(arithmetics, "all") || has(arithmetics, name_of(choice.arithmetic)) ||
            (has(arithmetics, "default") && choice.arithmetic == usual);
 }
@@ -37,18 +37,24 @@ bool wanted(const std::vector<std::string>& arithmetics, const CodecChoice& choi
 
 std::string_view name_of(gpu::Codec codec) {
     switch (codec) {
-        case gpu::Codec::dense: return "dense";
-        case gpu::Codec::packed: return "packed";
-        case gpu::Codec::sketch: return "sketch";
+        case gpu::Codec::dense:
+            return "dense";
+        case gpu::Codec::packed:
+            return "packed";
+        case gpu::Codec::sketch:
+            return "sketch";
     }
     return "";
 }
 
 std::string_view name_of(gpu::Arithmetic arithmetic) {
     switch (arithmetic) {
-        case gpu::Arithmetic::exact: return "exact";
-        case gpu::Arithmetic::f32: return "f32";
-        case gpu::Arithmetic::fixed32: return "fixed32";
+        case gpu::Arithmetic::exact:
+            return "exact";
+        case gpu::Arithmetic::f32:
+            return "f32";
+        case gpu::Arithmetic::fixed32:
+            return "fixed32";
     }
     return "";
 }
@@ -66,8 +72,7 @@ std::vector<CodecChoice> choose_codecs(const std::vector<std::string>& codecs,
         if (!has(codecs, "all") && !has(codecs, name_of(codec))) continue;
         for (const auto arithmetic : arithmetic_order) {
             const CodecChoice choice{codec, arithmetic};
-            const bool possible =
-                codec != gpu::Codec::sketch || arithmetic != gpu::Arithmetic::f32;
+            const bool possible = codec != gpu::Codec::sketch || arithmetic != gpu::Arithmetic::f32;
             if (possible && wanted(arithmetics, choice)) choices.push_back(choice);
         }
     }
@@ -76,18 +81,24 @@ std::vector<CodecChoice> choose_codecs(const std::vector<std::string>& codecs,
 
 Codec public_codec(gpu::Codec codec) {
     switch (codec) {
-        case gpu::Codec::dense: return Codec::dense;
-        case gpu::Codec::packed: return Codec::packed;
-        case gpu::Codec::sketch: return Codec::sketch;
+        case gpu::Codec::dense:
+            return Codec::dense;
+        case gpu::Codec::packed:
+            return Codec::packed;
+        case gpu::Codec::sketch:
+            return Codec::sketch;
     }
     return {};
 }
 
 Arithmetic public_arithmetic(gpu::Arithmetic arithmetic) {
     switch (arithmetic) {
-        case gpu::Arithmetic::exact: return Arithmetic::exact;
-        case gpu::Arithmetic::f32: return Arithmetic::f32;
-        case gpu::Arithmetic::fixed32: return Arithmetic::fixed32;
+        case gpu::Arithmetic::exact:
+            return Arithmetic::exact;
+        case gpu::Arithmetic::f32:
+            return Arithmetic::f32;
+        case gpu::Arithmetic::fixed32:
+            return Arithmetic::fixed32;
     }
     return {};
 }

@@ -65,8 +65,7 @@ void report(const GradientSet& set, std::size_t present, const CodecRun& run,
               {"warmed", run.warmed},
               {"elements", set.elements()},
               {"workers", run.config.world_size},
-              {"union_density",
-               static_cast<double>(present) / static_cast<double>(set.elements())},
+              {"union_density", static_cast<double>(present) / static_cast<double>(set.elements())},
               {"dense_bytes", set.dense_bytes()},
               {"wire_bytes", result.wire_bytes},
               {"bound_bytes", bound},
@@ -118,12 +117,13 @@ bool run(const Settings& settings) {
                                }};
     JsonFile json(settings.json);
     Progress progress(settings.progress);
-    print_banner({"Codecs: rank 0's encode and decode on one core, all ranks combined in memory, NO "
-                  "NETWORK",
-                  fmt::format("GB/s of dense gradient, medians of {}; wire: payload of one rank, one "
-                              "direction, without headers; bound: entropy of the union's positions "
-                              "and 32 bits for each of its elements",
-                              settings.repetitions)});
+    print_banner(
+        {"Codecs: rank 0's encode and decode on one core, all ranks combined in memory, NO "
+         "NETWORK",
+         fmt::format("GB/s of dense gradient, medians of {}; wire: payload of one rank, one "
+                     "direction, without headers; bound: entropy of the union's positions "
+                     "and 32 bits for each of its elements",
+                     settings.repetitions)});
     codec_table().print_head();
     bool exact = true;
     for (const auto& source : sources) {
@@ -140,12 +140,11 @@ void add_codec_command(CLI::App& app, int& exit_code) {
     auto settings = std::make_shared<Settings>();
     auto* command =
         app.add_subcommand("codec", "Codecs: encode and decode rates and bytes, without a network");
-    auto* gradients =
-        command
-            ->add_option("--gradients", settings->gradients,
-                         "Directory of stepNNN-workerM.npy[.zst]; several allowed")
-            ->check(CLI::ExistingDirectory)
-            ->capture_default_str();
+    auto* gradients = command
+                          ->add_option("--gradients", settings->gradients,
+                                       "Directory of stepNNN-workerM.npy[.zst]; several allowed")
+                          ->check(CLI::ExistingDirectory)
+                          ->capture_default_str();
     auto* elements = command
                          ->add_option("--elements", settings->synthetic.elements,
                                       "Synthetic gradients of this length instead")
@@ -175,7 +174,8 @@ void add_codec_command(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     command->add_option("--json", settings->json, "Write the rows to this file");
-    command->add_flag("--progress", settings->progress, "Progress on standard error, terminal or not");
+    command->add_flag("--progress", settings->progress,
+                      "Progress on standard error, terminal or not");
     command->callback([settings, &exit_code] { exit_code = run(*settings) ? 0 : 1; });
 }
 

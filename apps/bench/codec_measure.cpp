@@ -15,10 +15,14 @@ namespace {
 
 nic::Op op_of(gpu::Combine combine) {
     switch (combine) {
-        case gpu::Combine::bit_or: return nic::Op::bit_or;
-        case gpu::Combine::add_i32: return nic::Op::add_i32;
-        case gpu::Combine::max_u8: return nic::Op::max_u8;
-        case gpu::Combine::add_f32: return nic::Op::add_f32;
+        case gpu::Combine::bit_or:
+            return nic::Op::bit_or;
+        case gpu::Combine::add_i32:
+            return nic::Op::add_i32;
+        case gpu::Combine::max_u8:
+            return nic::Op::max_u8;
+        case gpu::Combine::add_f32:
+            return nic::Op::add_f32;
     }
     return nic::Op::none;
 }
@@ -42,7 +46,8 @@ void combine_round(const std::vector<std::unique_ptr<gpu::ChunkCodec>>& ranks) {
 
 std::uint64_t bytes_of(std::span<const gpu::Message> messages) {
     std::uint64_t bytes = 0;
-    for (const auto& message : messages) bytes += message.bytes.size();
+    for (const auto& message : messages)
+        bytes += message.bytes.size();
     return bytes;
 }
 
@@ -71,8 +76,10 @@ class CodecBench {
         const auto start = steady_now();
         restore(0);
         total.memcpy = steady_now() - start;
-        for (std::size_t rank = 1; rank < codecs_.size(); ++rank) restore(rank);
-        for (std::size_t chunk = 0; chunk < unions_.size(); ++chunk) run_chunk(chunk, warmed, total);
+        for (std::size_t rank = 1; rank < codecs_.size(); ++rank)
+            restore(rank);
+        for (std::size_t chunk = 0; chunk < unions_.size(); ++chunk)
+            run_chunk(chunk, warmed, total);
         return total;
     }
 
@@ -95,11 +102,11 @@ class CodecBench {
 
     void run_chunk(std::size_t chunk, bool warmed, Pass& total) {
         const auto first = chunk * gpu::chunk_elements;
-        gpu::ChunkTask task{.count = static_cast<std::uint32_t>(
-                                std::min<std::size_t>(gpu::chunk_elements, elements_ - first)),
-                            .seed = ++seed_,
-                            .expected_union =
-                                warmed ? unions_[chunk] : gpu::ChunkTask::unknown_union};
+        gpu::ChunkTask task{
+            .count = static_cast<std::uint32_t>(
+                std::min<std::size_t>(gpu::chunk_elements, elements_ - first)),
+            .seed = ++seed_,
+            .expected_union = warmed ? unions_[chunk] : gpu::ChunkTask::unknown_union};
 
         std::array<Time, gpu::ChunkCodec::max_rounds + 1> steps{};
         std::size_t step = 0;
@@ -136,7 +143,9 @@ class CodecBench {
     std::uint64_t seed_ = 0;
 };
 
-double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+double seconds(Time time) {
+    return std::chrono::duration<double>(time).count();
+}
 
 }  // namespace
 

@@ -32,9 +32,9 @@ struct CodecRun {
 using SumCheck = std::function<bool(std::span<const float>)>;
 
 // `gradients`: one per rank of the configuration's world, of one length above 0. Encoding is what a
-// rank does before the last exchange of a chunk, decoding what it does after it (and, if the peeling
-// stalls, up to the request for the missing values).
-CodecMeasurement measure_codec(const std::vector<std::vector<float>>& gradients, const CodecRun& run,
-                               const SumCheck& is_right);
+// rank does before the last exchange of a chunk, decoding what it does after it (and, if the
+// peeling stalls, up to the request for the missing values).
+CodecMeasurement measure_codec(const std::vector<std::vector<float>>& gradients,
+                               const CodecRun& run, const SumCheck& is_right);
 
 }  // namespace sumwire::apps

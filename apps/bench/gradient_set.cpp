@@ -13,7 +13,8 @@ GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers) {
     GradientSet set{.model = "synthetic",
                     .step = fmt::format("{}-{}", to_string(spec.shape), spec.density),
                     .ranks = {}};
-    for (unsigned rank = 0; rank < workers; ++rank) set.ranks.push_back(make_gradient(spec, rank));
+    for (unsigned rank = 0; rank < workers; ++rank)
+        set.ranks.push_back(make_gradient(spec, rank));
     return set;
 }
 
@@ -39,7 +40,9 @@ std::size_t union_elements(const GradientSet& set) {
 double bound_bytes(std::size_t elements, std::size_t union_elements) {
     const auto total = static_cast<double>(elements);
     const auto present = static_cast<double>(union_elements);
-    const auto bits = [total](double part) { return part > 0 ? part * std::log2(total / part) : 0.0; };
+    const auto bits = [total](double part) {
+        return part > 0 ? part * std::log2(total / part) : 0.0;
+    };
     return (bits(present) + bits(total - present)) / 8.0 + present * sizeof(float);
 }
 

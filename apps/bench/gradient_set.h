@@ -12,8 +12,8 @@
 namespace sumwire::apps {
 
 struct GradientSet {
-    std::string model;  // "ncf"; "synthetic"
-    std::string step;   // "step040"; for synthetic ones shape and density
+    std::string model;                      // "ncf"; "synthetic"
+    std::string step;                       // "step040"; for synthetic ones shape and density
     std::vector<std::vector<float>> ranks;  // of one length
 
     std::string name() const { return model + "/" + step; }

@@ -13,10 +13,10 @@ namespace sumwire::apps {
 JsonFile::JsonFile(std::string path) : path_(std::move(path)) {
     if (path_.empty()) return;
     if (!std::ofstream(path_, std::ios::app))
-        throw std::invalid_argument(
-            fmt::format("--json {}: cannot write there ({}); name a file in a directory that exists "
-                        "and that you may write to",
-                        path_, std::strerror(errno)));
+        throw std::invalid_argument(fmt::format(
+            "--json {}: cannot write there ({}); name a file in a directory that exists "
+            "and that you may write to",
+            path_, std::strerror(errno)));
 }
 
 void JsonFile::add(nlohmann::ordered_json row) {
@@ -29,9 +29,10 @@ void JsonFile::save() const {
     file << rows_.dump(2) << '\n';
     file.close();
     if (!file)
-        throw std::runtime_error(fmt::format("--json {}: writing failed ({}); free space there or "
-                                             "name another file",
-                                             path_, std::strerror(errno)));
+        throw std::runtime_error(
+            fmt::format("--json {}: writing failed ({}); free space there or "
+                        "name another file",
+                        path_, std::strerror(errno)));
 }
 
 }  // namespace sumwire::apps

@@ -8,8 +8,8 @@ namespace sumwire::apps {
 
 class JsonFile {
   public:
-    // An empty path keeps nothing. Throws std::invalid_argument, with the remedy, if the file cannot
-    // be written: before a long run, not after it.
+    // An empty path keeps nothing. Throws std::invalid_argument, with the remedy, if the file
+    // cannot be written: before a long run, not after it.
     explicit JsonFile(std::string path);
 
     void add(nlohmann::ordered_json row);

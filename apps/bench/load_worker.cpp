@@ -24,11 +24,11 @@ LoadWorker::LoadWorker(std::unique_ptr<nic::PacketPort> port, const nic::Endpoin
     : port_(std::move(port)), aggregator_(aggregator), rank_(rank), load_(load), idle_(idle) {
     const auto needed = nic::header_bytes + load.spec().payload_bytes;
     if (port_->info().max_datagram < needed)
-        throw nic::SetupError(
-            fmt::format("{} carries datagrams of at most {} bytes, a payload of {} needs {}; choose "
-                        "a smaller --payload or a larger MTU",
-                        port_->info().description, port_->info().max_datagram,
-                        load.spec().payload_bytes, needed));
+        throw nic::SetupError(fmt::format(
+            "{} carries datagrams of at most {} bytes, a payload of {} needs {}; choose "
+            "a smaller --payload or a larger MTU",
+            port_->info().description, port_->info().max_datagram, load.spec().payload_bytes,
+            needed));
     region_ = port_->register_memory(load.memory());
 }
 
@@ -43,10 +43,10 @@ void LoadWorker::join(Time deadline) {
             port_->wait(idle_limit);
         }
     }
-    throw std::runtime_error(
-        fmt::format("rank {}: the aggregator at {} did not answer a join of {} bytes; check that it "
-                    "runs and that the path carries that size",
-                    rank_, to_string(aggregator_), datagram.size()));
+    throw std::runtime_error(fmt::format(
+        "rank {}: the aggregator at {} did not answer a join of {} bytes; check that it "
+        "runs and that the path carries that size",
+        rank_, to_string(aggregator_), datagram.size()));
 }
 
 bool LoadWorker::receive_welcome(std::size_t sent_bytes) {
@@ -58,17 +58,18 @@ bool LoadWorker::receive_welcome(std::size_t sent_bytes) {
         const auto header = nic::read_header(packet.datagram);
         if (!header || header->rank != rank_) continue;
         const auto payload = std::span<const std::byte>(packet.datagram).subspan(nic::header_bytes);
-        if (const auto text = header->type == nic::PacketType::refused
-                                  ? nic::read_refused(payload)
-                                  : std::nullopt)
+        if (const auto text = header->type == nic::PacketType::refused ? nic::read_refused(payload)
+                                                                       : std::nullopt)
             refusal = text->text;
-        if (header->type != nic::PacketType::welcome || packet.datagram.size() < sent_bytes) continue;
+        if (header->type != nic::PacketType::welcome || packet.datagram.size() < sent_bytes)
+            continue;
         session_ = header->session;
         welcome = true;
     }
     port_->release(received);
     if (!refusal.empty())
-        throw std::runtime_error(fmt::format("rank {}: the aggregator refused: {}", rank_, refusal));
+        throw std::runtime_error(
+            fmt::format("rank {}: the aggregator refused: {}", rank_, refusal));
     return welcome;
 }
 
@@ -93,8 +94,10 @@ LoadWorkerResult LoadWorker::run(LoadSchedule& schedule) {
     while (in_flight_ > 0) {
         const bool sent = transmit();
         const bool received = receive(schedule);
-        if (sent || received) idle_.reset();
-        else idle_.idle(*port_, idle_limit);
+        if (sent || received)
+            idle_.reset();
+        else
+            idle_.idle(*port_, idle_limit);
         if (const auto now = steady_now(); now >= next_check) {
             if (schedule.cancelled) break;
             resend_overdue(now);
@@ -104,7 +107,9 @@ LoadWorkerResult LoadWorker::run(LoadSchedule& schedule) {
     return std::move(result_);
 }
 
-void LoadWorker::leave() { send(leave_datagram(rank_, session_)); }
+void LoadWorker::leave() {
+    send(leave_datagram(rank_, session_));
+}
 
 void LoadWorker::queue(unsigned slot) {
     slots_[slot].queued = true;
@@ -142,7 +147,8 @@ bool LoadWorker::receive(LoadSchedule& schedule) {
     const auto received = std::span(packets).first(port_->receive(packets));
     if (received.empty()) return false;
     const auto now = steady_now();
-    for (const auto& packet : received) take(packet, now, schedule);
+    for (const auto& packet : received)
+        take(packet, now, schedule);
     port_->release(received);
     return true;
 }

@@ -15,8 +15,8 @@
 
 namespace sumwire::apps {
 
-// Common to all workers of a run, which agree on the end through `end_sequence`: rank 0 sets it once,
-// far enough ahead that no rank can have passed it.
+// Common to all workers of a run, which agree on the end through `end_sequence`: rank 0 sets it
+// once, far enough ahead that no rank can have passed it.
 struct LoadSchedule {
     Time measure_from{};
     Time measure_until{};
@@ -35,8 +35,8 @@ struct LoadWorkerResult {
 class LoadWorker {
   public:
     // `load` must outlive the worker. Throws nic::SetupError if the port cannot carry the payload.
-    LoadWorker(std::unique_ptr<nic::PacketPort> port, const nic::Endpoint& aggregator, unsigned rank,
-               const AggregatorLoad& load, nic::IdleStrategy idle);
+    LoadWorker(std::unique_ptr<nic::PacketPort> port, const nic::Endpoint& aggregator,
+               unsigned rank, const AggregatorLoad& load, nic::IdleStrategy idle);
 
     void join(Time deadline);
     LoadWorkerResult run(LoadSchedule& schedule);

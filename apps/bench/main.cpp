@@ -9,6 +9,7 @@
 #include <string>
 
 #include "apps/bench/commands.h"
+#include "apps/support/npy.h"
 
 namespace {
 
@@ -29,7 +30,8 @@ std::string help_command(const CLI::App& app) {
 
 int main(int argc, char** argv) {
     int exit_code = 0;
-    CLI::App app{"Measures Sumwire. Every run checks its sums; exit code 1 says that some were wrong."};
+    CLI::App app{
+        "Measures Sumwire. Every run checks its sums; exit code 1 says that some were wrong."};
     app.name("sumwire-bench");
     app.require_subcommand(1);
     sumwire::apps::add_codec_command(app, exit_code);
@@ -43,6 +45,9 @@ int main(int argc, char** argv) {
         complain(fmt::format("{}; '{}' lists what is possible", error.what(), help_command(app)));
         return exit_usage;
     } catch (const std::invalid_argument& error) {
+        complain(error.what());
+        return exit_usage;
+    } catch (const sumwire::apps::InputError& error) {
         complain(error.what());
         return exit_usage;
     } catch (const std::exception& error) {

@@ -38,7 +38,8 @@ void plain_combine(nic::Op op, std::span<std::byte> accumulator,
                                           [](auto a, auto b) { return std::max(a, b); });
         case nic::Op::add_f32:
             return for_each<float>(accumulator, payload, [](auto a, auto b) { return a + b; });
-        case nic::Op::none: return;
+        case nic::Op::none:
+            return;
     }
 }
 

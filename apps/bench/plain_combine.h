@@ -9,6 +9,7 @@
 namespace sumwire::apps {
 
 // accumulator = accumulator op payload, both of the same size, a multiple of 4, word-aligned.
-void plain_combine(nic::Op op, std::span<std::byte> accumulator, std::span<const std::byte> payload);
+void plain_combine(nic::Op op, std::span<std::byte> accumulator,
+                   std::span<const std::byte> payload);
 
 }  // namespace sumwire::apps

@@ -10,7 +10,9 @@ namespace sumwire::apps {
 Progress::Progress(bool always)
     : terminal_(isatty(STDERR_FILENO) == 1), shown_(always || terminal_) {}
 
-Progress::~Progress() { clear(); }
+Progress::~Progress() {
+    clear();
+}
 
 void Progress::show(std::string_view text) {
     if (!shown_) return;

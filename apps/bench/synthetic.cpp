@@ -18,7 +18,8 @@ constexpr std::size_t longest_run = 512;
 using Generator = std::mt19937_64;
 
 Generator make_generator(std::uint64_t seed, std::uint64_t stream) {
-    std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U),
+    std::seed_seq sequence{static_cast<std::uint32_t>(seed),
+                           static_cast<std::uint32_t>(seed >> 32U),
                            static_cast<std::uint32_t>(stream)};
     return Generator(sequence);
 }
@@ -28,13 +29,14 @@ class ValueSource {
     explicit ValueSource(Generator& generator) : generator_(generator) {}
 
     void fill(std::span<float> values) {
-        for (auto& value : values) value = next();
+        for (auto& value : values)
+            value = next();
     }
 
   private:
     float next() {
-        const auto value = static_cast<float>(normal_(generator_) * 0.01 *
-                                              std::exp2(3.0 * normal_(generator_)));
+        const auto value =
+            static_cast<float>(normal_(generator_) * 0.01 * std::exp2(3.0 * normal_(generator_)));
         return value != 0.0F ? value : 0.01F;
     }
 
@@ -90,9 +92,12 @@ Shape parse_shape(std::string_view text) {
 
 std::string_view to_string(Shape shape) {
     switch (shape) {
-        case Shape::uniform: return "uniform";
-        case Shape::runs: return "runs";
-        case Shape::rows: return "rows";
+        case Shape::uniform:
+            return "uniform";
+        case Shape::runs:
+            return "runs";
+        case Shape::rows:
+            return "rows";
     }
     return "";
 }
@@ -102,9 +107,15 @@ std::vector<float> make_gradient(const SyntheticSpec& spec, unsigned rank) {
     auto shared = make_generator(spec.seed, 0);
     auto own = make_generator(spec.seed, rank + 1);
     switch (spec.shape) {
-        case Shape::uniform: fill_uniform(values, spec.density, own); break;
-        case Shape::runs: fill_runs(values, spec.density, own); break;
-        case Shape::rows: fill_rows(values, spec.density, own, shared); break;
+        case Shape::uniform:
+            fill_uniform(values, spec.density, own);
+            break;
+        case Shape::runs:
+            fill_runs(values, spec.density, own);
+            break;
+        case Shape::rows:
+            fill_rows(values, spec.density, own, shared);
+            break;
     }
     return values;
 }

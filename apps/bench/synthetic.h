@@ -27,8 +27,8 @@ struct SyntheticSpec {
     std::uint64_t seed = 1;
 };
 
-// Non-zeros are normally distributed with a magnitude that itself spreads over several powers of two,
-// as in real gradients.
+// Non-zeros are normally distributed with a magnitude that itself spreads over several powers of
+// two, as in real gradients.
 std::vector<float> make_gradient(const SyntheticSpec& spec, unsigned rank);
 
 }  // namespace sumwire::apps

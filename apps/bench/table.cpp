@@ -14,7 +14,8 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
 
 void Table::print_head() const {
     std::vector<std::string> titles;
-    for (const auto& column : columns_) titles.push_back(column.title);
+    for (const auto& column : columns_)
+        titles.push_back(column.title);
     print_row(titles);
 }
 
@@ -32,17 +33,10 @@ void Table::print_row(const std::vector<std::string>& cells) const {
 }
 
 void print_banner(std::initializer_list<std::string> lines) {
-    for (const auto& line : lines) fmt::print("# {}\n", line);
+    for (const auto& line : lines)
+        fmt::print("# {}\n", line);
     fmt::print("\n");
     std::fflush(stdout);
-}
-
-std::string format_size(std::size_t bytes) {
-    constexpr std::size_t kibi = 1024;
-    if (bytes >= kibi * kibi && bytes % (kibi * kibi) == 0)
-        return fmt::format("{}M", bytes / (kibi * kibi));
-    if (bytes >= kibi && bytes % kibi == 0) return fmt::format("{}K", bytes / kibi);
-    return fmt::format("{}", bytes);
 }
 
 }  // namespace sumwire::apps

@@ -9,7 +9,7 @@ namespace sumwire::apps {
 
 struct Column {
     std::string title;
-    int width = 0;        // at least the title's; longer cells push the rest of their row aside
+    int width = 0;         // at least the title's; longer cells push the rest of their row aside
     bool is_text = false;  // left-aligned; numbers are right-aligned
 };
 
@@ -27,8 +27,5 @@ class Table {
 
 // Lines above a table: what was run, and loudly what about it is emulated or shared.
 void print_banner(std::initializer_list<std::string> lines);
-
-// "64", "64K", "64M" where exact, digits otherwise.
-std::string format_size(std::size_t bytes);
 
 }  // namespace sumwire::apps

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,15 +24,17 @@ class PlainFile : public ByteSource {
     explicit PlainFile(const std::filesystem::path& path)
         : path_(path.string()), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
         if (descriptor_ < 0) {
-            throw InputError(fmt::format("cannot open '{}': {}; give the path of a readable .npy or "
-                                         ".npy.zst file",
-                                         path_, std::strerror(errno)));
+            throw InputError(
+                fmt::format("cannot open '{}': {}; give the path of a readable .npy or "
+                            ".npy.zst file",
+                            path_, std::strerror(errno)));
         }
         struct stat status {};
         if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
             close(descriptor_);
-            throw InputError(fmt::format(
-                "'{}' is not a regular file; give the path of a .npy or .npy.zst file", path_));
+            throw InputError(
+                fmt::format("'{}' is {}; give the path of a .npy or .npy.zst file", path_,
+                            S_ISDIR(status.st_mode) ? "a directory" : "not a regular file"));
         }
     }
     ~PlainFile() override { close(descriptor_); }
@@ -44,9 +47,10 @@ class PlainFile : public ByteSource {
             if (count > 0) {
                 filled += static_cast<std::size_t>(count);
             } else if (errno != EINTR) {
-                throw InputError(fmt::format("cannot read '{}': {}; check the disk and copy the file "
-                                             "again",
-                                             path_, std::strerror(errno)));
+                throw InputError(
+                    fmt::format("cannot read '{}': {}; check the disk and copy the file "
+                                "again",
+                                path_, std::strerror(errno)));
             }
         }
         return filled;
@@ -70,15 +74,16 @@ class ZstdFile : public ByteSource {
     std::size_t read(std::span<std::byte> out) override {
         ZSTD_outBuffer unpacked{out.data(), out.size(), 0};
         while (unpacked.pos < unpacked.size) {
-            if (input_.pos == input_.size && !refill()) break;
-            const std::size_t before = unpacked.pos;
+            if (input_.pos == input_.size && !holds_more_ && !refill()) break;
             const std::size_t hint = ZSTD_decompressStream(context_.get(), &unpacked, &input_);
             if (ZSTD_isError(hint)) {
-                throw InputError(fmt::format("'{}' is damaged zstd: {}; copy or compress it again",
-                                             file_->path(), ZSTD_getErrorName(hint)));
+                throw InputError(
+                    fmt::format("'{}' cannot be unpacked with zstd: {}; copy it again, or "
+                                "compress it again with zstd",
+                                file_->path(), ZSTD_getErrorName(hint)));
             }
             inside_frame_ = hint != 0;
-            if (input_.pos == input_.size && unpacked.pos == before && ended_) break;
+            holds_more_ = inside_frame_ && unpacked.pos == unpacked.size;
         }
         return unpacked.pos;
     }
@@ -88,18 +93,16 @@ class ZstdFile : public ByteSource {
         void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
     };
 
-    // False at the end of the file and of what the decoder still holds.
+    // False at the end of the file.
     bool refill() {
-        const std::size_t count = ended_ ? 0 : file_->read(packed_);
-        input_ = {packed_.data(), count, 0};
-        if (count != 0) return true;
-        if (!std::exchange(ended_, true)) return true;
-        if (inside_frame_) {
-            throw InputError(fmt::format("'{}' is truncated: it ends inside its zstd frame; copy or "
-                                         "compress it again",
-                                         file_->path()));
+        input_ = {packed_.data(), file_->read(packed_), 0};
+        if (input_.size == 0 && inside_frame_) {
+            throw InputError(
+                fmt::format("'{}' is truncated: it ends inside its zstd frame; copy it "
+                            "again, or compress it again with zstd",
+                            file_->path()));
         }
-        return false;
+        return input_.size != 0;
     }
 
     std::unique_ptr<PlainFile> file_;
@@ -107,7 +110,7 @@ class ZstdFile : public ByteSource {
     std::vector<std::byte> packed_;
     ZSTD_inBuffer input_{nullptr, 0, 0};
     bool inside_frame_ = false;
-    bool ended_ = false;
+    bool holds_more_ = false;  // the decoder may, because it filled all it was given
 };
 
 constexpr std::array zstd_magic{std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f}, std::byte{0xfd}};

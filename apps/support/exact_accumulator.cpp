@@ -2,16 +2,74 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
+#include <limits>
+#include <utility>
 
 namespace sumwire::apps {
 namespace {
 
-using Wide = unsigned __int128;
+__extension__ using Wide = unsigned __int128;
+__extension__ using SignedWide = __int128;
 
+constexpr int wide_bits = 128;
 constexpr int lowest_exponent = -149;
+constexpr int significand_bits = 24;
+constexpr std::uint32_t infinity_bits = 0x7f800000;
 
-// Adds digit * 2^(64 * limb), carrying on.
+// A finite float is significand * 2^(position - 149), negative or not.
+struct Parts {
+    std::uint64_t significand;
+    unsigned position;
+    bool negative;
+};
+
+Parts take_apart(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const unsigned exponent = (bits >> 23U) & 0xffU;
+    const std::uint32_t fraction = bits & 0x7fffffU;
+    return {exponent == 0 ? fraction : fraction | 0x800000U, exponent == 0 ? 0 : exponent - 1,
+            (bits >> 31U) != 0};
+}
+
+int width_of(Wide value) {
+    const auto high = static_cast<std::uint64_t>(value >> 64U);
+    return high != 0 ? 64 + std::bit_width(high)
+                     : std::bit_width(static_cast<std::uint64_t>(value));
+}
+
+// The float nearest to magnitude * 2^exponent / divisor, the magnitude being a little more than its
+// integer if `more` says so; that takes an integer of full width.
+float round_quotient(bool negative, Wide magnitude, int exponent, bool more,
+                     std::uint32_t divisor) {
+    if (magnitude == 0) return 0;
+    // At full width the quotient keeps 96 bits at least, far more than a float has.
+    const int shift = wide_bits - width_of(magnitude);
+    magnitude <<= shift;
+    exponent -= shift;
+    Wide quotient = magnitude;
+    if (divisor != 1) {
+        quotient = magnitude / divisor;
+        more = more || quotient * divisor != magnitude;
+    }
+
+    const int width = width_of(quotient);
+    const int dropped = std::max(width - significand_bits, lowest_exponent - exponent);
+    std::uint32_t bits = 0;
+    if (dropped <= width) {
+        const auto kept =
+            dropped == wide_bits ? 0 : static_cast<std::uint32_t>(quotient >> dropped);
+        const Wide half = Wide{1} << (dropped - 1);
+        const Wide rest = quotient & (half | (half - 1));
+        const bool up = rest > half || (rest == half && (more || kept % 2 != 0));
+        // The significand's leading bit, which subnormals lack, counts as one step of the exponent;
+        // so does a carry out of it.
+        const auto steps = static_cast<std::uint32_t>(exponent + dropped - lowest_exponent);
+        bits = std::min(infinity_bits, (steps << 23U) + kept + (up ? 1 : 0));
+    }
+    return std::bit_cast<float>(bits | (negative ? 0x80000000U : 0));
+}
+
+// Adds digit * 2^(64 * limb), modulo the number's width.
 template <typename Number>
 void add_at(Number& number, std::size_t limb, Wide digit) {
     for (; limb < number.size() && digit != 0; ++limb) {
@@ -30,75 +88,67 @@ void negate(Number& number) {
 
 }  // namespace
 
-void ExactAccumulator::add(float value, std::int64_t times) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t exponent = (bits >> 23U) & 0xff;
-    const std::uint64_t fraction = bits & 0x7fffff;
-    const std::uint64_t significand = exponent == 0 ? fraction : fraction | 0x800000;
-    const std::uint32_t position = exponent == 0 ? 0 : exponent - 1;
-    if (significand == 0 || times == 0) return;
-
-    const bool subtract = ((bits >> 31U) != 0) != (times < 0);
-    const Wide product = significand * static_cast<std::uint64_t>(times < 0 ? -times : times);
-    Number term{};
-    add_at(term, position / 64, product << (position % 64));
-    if (subtract) negate(term);
-    Wide carry = 0;
-    for (std::size_t i = 0; i < limbs; ++i) {
-        carry += static_cast<Wide>(sum_[i]) + term[i];
-        sum_[i] = static_cast<std::uint64_t>(carry);
-        carry >>= 64U;
-    }
-}
-
-ExactAccumulator::Number ExactAccumulator::absolute() const {
-    Number number = sum_;
-    if (negative()) negate(number);
-    return number;
+void ExactAccumulator::add(float value) {
+    const Parts parts = take_apart(value);
+    // -(-sum + term) = sum - term
+    if (parts.negative) negate(sum_);
+    add_at(sum_, parts.position / 64, Wide{parts.significand} << (parts.position % 64));
+    if (parts.negative) negate(sum_);
 }
 
 float ExactAccumulator::rounded(std::uint32_t divisor) const {
-    // Two bits below the smallest float's: then a tie can be told from its neighbours after division.
-    constexpr unsigned guard = 2;
-    Number quotient{};
-    Wide remainder = 0;
-    const Number dividend = absolute();
-    for (std::size_t i = limbs; i-- > 0;) {
-        const std::uint64_t below = i == 0 ? 0 : dividend[i - 1] >> (64 - guard);
-        const std::uint64_t limb = (dividend[i] << guard) | below;
-        const Wide part = (remainder << 64U) | limb;
-        quotient[i] = static_cast<std::uint64_t>(part / divisor);
-        remainder = part % divisor;
+    const bool negative = (sum_.back() >> 63U) != 0;
+    auto magnitude = sum_;
+    if (negative) negate(magnitude);
+
+    // The 128 bits from the highest one that is set, and whether there is anything below.
+    std::size_t top = limbs - 1;
+    while (top > 1 && magnitude[top] == 0)
+        --top;
+    const int shift = std::countl_zero(magnitude[top]);
+    Wide leading = (Wide{magnitude[top]} << 64U) | magnitude[top - 1];
+    const int exponent = lowest_exponent + 64 * (static_cast<int>(top) - 1);
+    if (top == 1) return round_quotient(negative, leading, exponent, false, divisor);
+    std::uint64_t below = magnitude[top - 2];
+    if (shift != 0) {
+        leading = (leading << shift) | (below >> (64 - shift));
+        below <<= shift;
     }
-
-    int width = 0;
-    for (std::size_t i = 0; i < limbs; ++i)
-        if (quotient[i] != 0) width = static_cast<int>(64 * i) + std::bit_width(quotient[i]);
-    const int dropped = std::max(width - 24, static_cast<int>(guard));
-    const auto bit = [&](int at) {
-        return (quotient[static_cast<std::size_t>(at) / 64] >> (at % 64)) & 1U;
-    };
-    std::uint32_t significand = 0;
-    for (int at = width - 1; at >= dropped; --at)
-        significand = 2 * significand + static_cast<std::uint32_t>(bit(at));
-    const bool half = bit(dropped - 1) != 0;
-    bool more = remainder != 0;
-    for (int at = 0; at < dropped - 1; ++at)
-        more = more || bit(at) != 0;
-    if (half && (more || significand % 2 != 0)) ++significand;
-
-    const float magnitude_rounded =
-        std::ldexp(static_cast<float>(significand),
-                   dropped - static_cast<int>(guard) + lowest_exponent);
-    return negative() ? -magnitude_rounded : magnitude_rounded;
+    const bool more = below != 0 || std::any_of(magnitude.begin(), magnitude.begin() + (top - 2),
+                                                [](std::uint64_t limb) { return limb != 0; });
+    return round_quotient(negative, leading, exponent - shift, more, divisor);
 }
 
-double ExactAccumulator::magnitude() const {
-    const Number number = absolute();
-    double value = 0;
-    for (std::size_t i = limbs; i-- > 0;)
-        value += std::ldexp(static_cast<double>(number[i]), static_cast<int>(64 * i) + lowest_exponent);
-    return value;
+float exact_sum(std::span<const float> values, std::uint32_t divisor) {
+    unsigned lowest = std::numeric_limits<unsigned>::max();
+    unsigned highest = 0;
+    for (const float value : values) {
+        const Parts parts = take_apart(value);
+        if (parts.significand == 0) continue;
+        lowest = std::min(lowest, parts.position);
+        highest = std::max(highest, parts.position);
+    }
+    if (lowest > highest) return 0;
+
+    // 24 bits at 64 positions, and 2^32 of them, leave the sign its place in 128 bits.
+    constexpr unsigned narrow_span = 64;
+    if (highest - lowest > narrow_span) {
+        ExactAccumulator sum;
+        for (const float value : values)
+            sum.add(value);
+        return sum.rounded(divisor);
+    }
+    SignedWide sum = 0;
+    for (const float value : values) {
+        const Parts parts = take_apart(value);
+        if (parts.significand == 0) continue;
+        const auto term =
+            static_cast<SignedWide>(Wide{parts.significand} << (parts.position - lowest));
+        sum += parts.negative ? -term : term;
+    }
+    const bool negative = sum < 0;
+    return round_quotient(negative, static_cast<Wide>(negative ? -sum : sum),
+                          static_cast<int>(lowest) + lowest_exponent, false, divisor);
 }
 
 }  // namespace sumwire::apps

@@ -1,31 +1,31 @@
-// Sums finite floats without any error: a two's-complement fixed-point number that spans every
-// float's bits.
+// Sums of floats without any error, in integers alone: neither the rounding mode nor a flush of
+// subnormals changes them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sumwire::apps {
 
+// A two's-complement fixed-point number that spans every float's bits.
 class ExactAccumulator {
   public:
-    // `value` is finite; |times| is below 2^32. Room for 2^30 of the largest products.
-    void add(float value, std::int64_t times = 1);
+    // The value is finite. Room for 2^32 of the largest.
+    void add(float value);
 
-    // The nearest float to sum / divisor, ties to even; zero is +0.
-    float rounded(std::uint32_t divisor = 1) const;
-    // |sum| as a double, within a unit in the last place.
-    double magnitude() const;
+    // The float nearest to sum / divisor, ties to even; infinity above the largest float. A sum of
+    // zero is +0; a quotient too small for any float is a zero of the sum's sign.
+    float rounded(std::uint32_t divisor) const;
 
   private:
-    static constexpr std::size_t limbs = 6;
-    using Number = std::array<std::uint64_t, limbs>;
+    static constexpr std::size_t limbs = 5;
 
-    bool negative() const { return (sum_.back() >> 63U) != 0; }
-    Number absolute() const;
-
-    Number sum_{};  // in units of 2^-149, least significant limb first
+    std::array<std::uint64_t, limbs> sum_{};  // in units of 2^-149, least significant limb first
 };
+
+// What an accumulator would make of these finite values, faster where they are of similar size.
+float exact_sum(std::span<const float> values, std::uint32_t divisor);
 
 }  // namespace sumwire::apps

@@ -36,10 +36,11 @@ std::map<unsigned long, Step> list_steps(const fs::path& directory) {
         step.name = match[1];
         const auto [other, added] = step.workers.emplace(std::stoul(match[3]), entry.path());
         if (!added) {
-            throw InputError(fmt::format(
-                "'{}' and '{}' are the same worker of the same step; remove one, or name one file for "
-                "each rank",
-                other->second.string(), entry.path().string()));
+            throw InputError(
+                fmt::format("'{}' and '{}' are the same worker of the same step; remove one, or "
+                            "name one file for "
+                            "each rank",
+                            other->second.string(), entry.path().string()));
         }
     }
     if (steps.empty()) {
@@ -60,10 +61,11 @@ GradientFiles complete_step(const fs::path& directory, const Step& step) {
     GradientFiles files{directory_name(directory), step.name, {}};
     for (const auto& [worker, path] : step.workers) {
         if (worker != files.ranks.size()) {
-            throw InputError(fmt::format(
-                "'{}' lacks worker {} of {} although it has worker {}; add the file, or name one file "
-                "for each rank",
-                directory.string(), files.ranks.size(), step.name, worker));
+            throw InputError(
+                fmt::format("'{}' lacks worker {} of {} although it has worker {}; add the file, "
+                            "or name one file "
+                            "for each rank",
+                            directory.string(), files.ranks.size(), step.name, worker));
         }
         files.ranks.push_back(path);
     }
@@ -94,8 +96,8 @@ GradientFiles find_gradients(const std::vector<fs::path>& directory_or_files,
             std::string there;
             for (const auto& [number, other] : steps)
                 there += fmt::format("{}{}", there.empty() ? "" : ", ", number);
-            throw InputError(fmt::format("'{}' has no step {}; choose one of {}", directory.string(),
-                                         *step, there));
+            throw InputError(fmt::format("'{}' has no step {}; choose one of {}",
+                                         directory.string(), *step, there));
         }
         return complete_step(directory, chosen->second);
     }
@@ -107,7 +109,8 @@ GradientFiles find_gradients(const std::vector<fs::path>& directory_or_files,
             directory->string()));
     }
     if (step) {
-        throw InputError("a step is chosen from a directory; name the step's files, or a directory");
+        throw InputError(
+            "a step is chosen from a directory; name the step's files, or a directory");
     }
     return {"files", "", directory_or_files};
 }

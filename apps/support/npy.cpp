@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <string>
 
 #include "apps/support/byte_source.h"
@@ -41,8 +42,9 @@ NpyHeader read_header(const std::filesystem::path& path, ByteSource& source) {
     std::array<std::byte, preamble_bytes> preamble{};
     if (source.read(preamble) != preamble.size() ||
         std::memcmp(preamble.data(), magic.data(), magic.size()) != 0) {
-        fail(path, "is not a .npy file (its first bytes are not NumPy's); save the gradient with "
-                   "numpy.save");
+        fail(path,
+             "is not a .npy file (its first bytes are not NumPy's); save the gradient with "
+             "numpy.save");
     }
     const auto version = std::to_integer<unsigned>(preamble[6]);
     if (version < 1 || version > 3) {
@@ -57,9 +59,10 @@ NpyHeader read_header(const std::filesystem::path& path, ByteSource& source) {
     }
     const std::size_t bytes = read_little_endian(length);
     if (bytes > most_header_bytes) {
-        fail(path, fmt::format("claims a header of {} bytes, which no array has; the file is damaged, "
-                               "copy it again",
-                               bytes));
+        fail(path,
+             fmt::format("claims a header of {} bytes, which no array has; the file is damaged, "
+                         "copy it again",
+                         bytes));
     }
     std::string dictionary(bytes, '\0');
     if (source.read(std::as_writable_bytes(std::span(dictionary))) != bytes) {
@@ -101,24 +104,19 @@ std::string describe(const std::string& descr) {
 }
 
 void check_type(const std::filesystem::path& path, const NpyHeader& header) {
-    const auto convert = [&](std::string_view expression) {
-        return fmt::format(
-            "convert it with python3 -c \"import numpy as n; a = n.load('{}'); n.save('float32.npy', "
-            "{})\"{}",
-            path.string(), expression,
-            path.extension() == ".zst" ? " (after zstd -d)" : "");
-    };
+    constexpr std::string_view convert = "save it with numpy.save(path, array.astype('<f4'))";
     if (header.descr == ">f4") {
         fail(path, fmt::format("holds big-endian float32 ('>f4'), but little-endian is needed; {}",
-                               convert("a.astype('<f4')")));
+                               convert));
     }
     if (header.descr != "<f4") {
-        fail(path, fmt::format("holds {}, but float32 ('<f4') is needed; {}", describe(header.descr),
-                               convert("a.astype('<f4')")));
+        fail(path, fmt::format("holds {}, but float32 ('<f4') is needed; {}",
+                               describe(header.descr), convert));
     }
     if (header.fortran_order && header.shape.size() > 1) {
-        fail(path, fmt::format("is in Fortran order, but C order is needed; {}",
-                               convert("n.ascontiguousarray(a)")));
+        fail(path,
+             "is in Fortran order, but C order is needed; save it with numpy.save(path, "
+             "numpy.ascontiguousarray(array))");
     }
 }
 
@@ -138,19 +136,27 @@ std::vector<float> read_values(const std::filesystem::path& path, ByteSource& so
     std::vector<float> values;
     while (values.size() < count) {
         const std::size_t begin = values.size();
-        values.resize(begin + std::min(count - begin, std::max(growth_elements, begin)));
+        try {
+            values.resize(begin + std::min(count - begin, std::max(growth_elements, begin)));
+        } catch (const std::bad_alloc&) {
+            fail(path, fmt::format("holds {} bytes, more than there is memory; free some, or use a "
+                                   "smaller gradient",
+                                   count * sizeof(float)));
+        }
         const auto added = std::as_writable_bytes(std::span(values).subspan(begin));
         const std::size_t bytes = source.read(added);
         if (bytes != added.size()) {
-            fail(path, fmt::format("is truncated: {} of {} bytes of data are there; copy it again",
-                                   begin * sizeof(float) + bytes, count * sizeof(float)));
+            fail(path,
+                 fmt::format("is truncated: {} of its {} bytes of data are missing; copy it again",
+                             (count - begin) * sizeof(float) - bytes, count * sizeof(float)));
         }
     }
     std::byte surplus{};
     if (source.read({&surplus, 1}) != 0) {
-        fail(path, fmt::format("goes on after the {} elements that its header tells of; save it again "
-                               "with numpy.save, one array in a file",
-                               count));
+        fail(path,
+             fmt::format("goes on after the {} elements that its header tells of; save it again "
+                         "with numpy.save, one array in a file",
+                         count));
     }
     return values;
 }
@@ -168,8 +174,8 @@ void write_npy(const std::filesystem::path& path, std::span<const float> values)
     constexpr std::size_t header_bytes = 128;  // a multiple of 64 aligns the data
     constexpr std::size_t length_bytes = 2;
     constexpr std::size_t text_bytes = header_bytes - preamble_bytes - length_bytes;
-    const std::string dictionary = fmt::format(
-        "{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", values.size());
+    const std::string dictionary =
+        fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", values.size());
     std::string head(magic);
     head += {'\x01', '\x00', static_cast<char>(text_bytes), '\x00'};
     head += dictionary;

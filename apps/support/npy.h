@@ -14,7 +14,8 @@ class InputError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// The values of a little-endian float32 array of any shape in C order, flattened. Throws InputError.
+// The values of a little-endian float32 array of any shape in C order, flattened. Throws
+// InputError.
 std::vector<float> read_npy(const std::filesystem::path& path);
 
 // Writes a one-dimensional array, uncompressed. Throws InputError.

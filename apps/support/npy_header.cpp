@@ -71,8 +71,11 @@ class Parser {
         if (end == std::string_view::npos) fail("a closing quote");
         std::string text(rest_.substr(0, end));
         rest_.remove_prefix(end + 1);
-        const bool printable = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
-        if (!printable) fail("printable text in quotes");
+        // It will be part of messages.
+        constexpr std::size_t most_characters = 64;
+        const bool printable =
+            std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+        if (!printable || text.size() > most_characters) fail("a short printable text in quotes");
         return text;
     }
 
@@ -88,7 +91,6 @@ class Parser {
     }
 
     std::vector<std::uint64_t> tuple() {
-        constexpr std::size_t most_dimensions = 64;
         std::vector<std::uint64_t> sizes;
         expect('(');
         while (!take(')')) {
@@ -96,7 +98,7 @@ class Parser {
             std::uint64_t size = 0;
             const auto [end, error] =
                 std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
-            if (error != std::errc() || sizes.size() == most_dimensions) fail("a shape");
+            if (error != std::errc()) fail("a dimension below 2^64");
             rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
             sizes.push_back(size);
             if (!take(',') && peek() != ')') fail("',' or ')'");

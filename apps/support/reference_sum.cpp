@@ -11,76 +11,89 @@
 namespace sumwire::apps {
 namespace {
 
-float rank_order_sum(RankValues ranks, std::size_t element) {
-    float sum = ranks.front()[element];
-    for (const auto& rank : ranks.subspan(1))
-        sum += rank[element];
-    return sum;
+constexpr std::uint32_t infinity_bits = 0x7f800000;
+
+std::uint32_t magnitude_bits(float value) {
+    return std::bit_cast<std::uint32_t>(value) & 0x7fffffffU;
 }
 
-// What a float sum makes of values of which one is not finite.
-float not_finite_sum(RankValues ranks, std::size_t element) {
+bool is_finite(float value) {
+    return magnitude_bits(value) < infinity_bits;
+}
+
+// Of values of which one is not finite.
+float not_finite_sum(std::span<const float> values) {
     float sum = 0;
-    for (const auto& rank : ranks)
-        if (!std::isfinite(rank[element])) sum += rank[element];
+    for (const float value : values)
+        if (!is_finite(value)) sum += value;
     return std::isnan(sum) ? std::numeric_limits<float>::quiet_NaN() : sum;
 }
 
-bool all_finite(RankValues ranks, std::size_t element) {
-    return std::ranges::all_of(ranks,
-                               [&](const auto& rank) { return std::isfinite(rank[element]); });
+std::uint32_t divisor_of(RankValues ranks, ReferenceOp op) {
+    return op == ReferenceOp::average ? static_cast<std::uint32_t>(ranks.size()) : 1;
 }
 
-float divisor_of(RankValues ranks, ReferenceOp op) {
-    return op == ReferenceOp::average ? static_cast<float>(ranks.size()) : 1.0F;
+// With 2^p the largest power of two that is no larger than the largest magnitude, a value is below
+// 2^(p + 1). All ranks' sum needs c = ceil(log2(world size)) bits more, and an int32 holds 2^30
+// with a sign and one bit to spare: so a value may have 30 - c bits, and the unit is 2^(p + 1 - (30
+// - c)). Subnormals have the exponent of the smallest normal numbers.
+double fixed32_half_unit(float largest, std::size_t world_size) {
+    const int exponent = static_cast<int>(magnitude_bits(largest) >> 23U);
+    const int p = std::max(exponent, 1) - 127;
+    const int c = std::bit_width(world_size - 1);
+    return std::ldexp(1.0, p - (30 - c));
 }
 
 }  // namespace
 
 std::vector<float> exact_reference(RankValues ranks, ReferenceOp op) {
     std::vector<float> results(ranks.front().size());
-    const auto divisor = static_cast<std::uint32_t>(divisor_of(ranks, op));
+    std::vector<float> values(ranks.size());
+    const std::uint32_t divisor = divisor_of(ranks, op);
     for (std::size_t i = 0; i < results.size(); ++i) {
-        if (!all_finite(ranks, i)) {
-            results[i] = not_finite_sum(ranks, i);
-            continue;
-        }
-        ExactAccumulator sum;
-        for (const auto& rank : ranks)
-            sum.add(rank[i]);
-        results[i] = sum.rounded(divisor);
+        for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+            values[rank] = ranks[rank][i];
+        results[i] = std::ranges::all_of(values, is_finite) ? exact_sum(values, divisor)
+                                                            : not_finite_sum(values);
     }
     return results;
 }
 
 std::vector<float> rank_order_reference(RankValues ranks, ReferenceOp op) {
-    std::vector<float> results(ranks.front().size());
-    const float divisor = divisor_of(ranks, op);
-    for (std::size_t i = 0; i < results.size(); ++i)
-        results[i] = rank_order_sum(ranks, i) / divisor;
+    std::vector<float> results = ranks.front();
+    for (const auto& rank : ranks.subspan(1))
+        for (std::size_t i = 0; i < results.size(); ++i)
+            results[i] += rank[i];
+    if (op == ReferenceOp::average) {
+        const auto divisor = static_cast<float>(ranks.size());
+        for (float& result : results)
+            result /= divisor;
+    }
     return results;
 }
 
 std::vector<double> fixed32_bounds(RankValues ranks, ReferenceOp op, std::size_t chunk_elements) {
     const std::size_t count = ranks.front().size();
-    const auto world_size = static_cast<unsigned>(ranks.size());
-    const int carries = std::bit_width(world_size - 1);
+    const auto world_size = static_cast<double>(ranks.size());
     std::vector<double> bounds;
     for (std::size_t begin = 0; begin < count; begin += chunk_elements) {
         const std::size_t end = std::min(count, begin + chunk_elements);
-        float largest = 0;
+        std::uint32_t largest_bits = 0;
         for (const auto& rank : ranks)
             for (std::size_t i = begin; i < end; ++i)
-                largest = std::max(largest, std::fabs(rank[i]));
-        const int exponent =
-            std::max(largest > 0 ? std::ilogb(largest) : 0, std::numeric_limits<float>::min_exponent - 1);
-        const double half_unit = largest > 0 ? std::ldexp(1.0, exponent - (30 - carries)) : 0;
-        // Two results that were rounded, each by half a unit in the last place of the largest sum.
-        const double largest_sum = static_cast<double>(largest) * world_size;
-        const double rounding = largest_sum * std::numeric_limits<float>::epsilon();
-        const double divisor = divisor_of(ranks, op);
-        bounds.push_back((half_unit * world_size + rounding) / divisor +
-                         std::numeric_limits<float>::denorm_min());
+                largest_bits = std::max(largest_bits, magnitude_bits(rank[i]));
+        if (largest_bits == 0 || largest_bits >= infinity_bits) {
+            bounds.push_back(largest_bits == 0 ? 0 : std::numeric_limits<double>::infinity());
+            continue;
+        }
+        const auto largest = std::bit_cast<float>(largest_bits);
+        const double off = fixed32_half_unit(largest, ranks.size()) * world_size;
+        // Rounding moves a result by half of 2^-23 of it, or by half the smallest subnormal; two
+        // are.
+        const double largest_sum = static_cast<double>(largest) * world_size + off;
+        const double sum_bound = off + largest_sum * std::numeric_limits<float>::epsilon();
+        bounds.push_back(sum_bound / divisor_of(ranks, op) +
+                         static_cast<double>(std::numeric_limits<float>::denorm_min()));
     }
     return bounds;
 }

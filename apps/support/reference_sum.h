@@ -10,19 +10,21 @@ namespace sumwire::apps {
 
 enum class ReferenceOp { sum, average };
 
-// Each rank's values, all of one length.
+// Each rank's values, all of one length; one rank at least.
 using RankValues = std::span<const std::vector<float>>;
 
-// The correctly rounded sum or average in real arithmetic; a zero result is +0; NaN and infinities
-// as a float sum would give them.
+// The correctly rounded sum or average in real arithmetic; a sum of zero is +0; infinities as a
+// float sum would give them, and one quiet NaN for every NaN.
 std::vector<float> exact_reference(RankValues ranks, ReferenceOp op);
 
-// The float32 sum in rank order: ((x0 + x1) + x2) + ...; divided by the number of ranks for average.
+// The float32 sum in rank order: ((x0 + x1) + x2) + ...; divided by the number of ranks for
+// average.
 std::vector<float> rank_order_reference(RankValues ranks, ReferenceOp op);
 
-// The largest error of a fixed32 sum or average in each chunk of `chunk_elements`: each rank's value
-// may be off by half a unit of the chunk's scale, which is what 32 bits leave for the largest
-// magnitude and the carries of all ranks; plus one rounding of the result to float.
+// The largest distance between a fixed32 sum or average and exact_reference in each chunk of
+// `chunk_elements`: each rank's value may be off by half a unit of the chunk's scale, which is what
+// 32 bits leave for the largest magnitude and the carries of all ranks; and both results are
+// rounded to float. Infinity where some rank has a NaN or an infinity.
 std::vector<double> fixed32_bounds(RankValues ranks, ReferenceOp op, std::size_t chunk_elements);
 
 }  // namespace sumwire::apps

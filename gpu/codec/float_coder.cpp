@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "gpu/codec/float_bits.h"
 #include "gpu/codec/value_coder.h"
@@ -39,7 +39,8 @@ class FloatCoder final : public ValueCoder {
 
     bool decode(std::span<const std::uint32_t> words, std::span<const std::uint32_t>,
                 Reduction reduction, std::span<float> results) const override {
-        std::memcpy(results.data(), words.data(), words.size_bytes());
+        std::ranges::transform(words, results.begin(),
+                               [](std::uint32_t word) { return std::bit_cast<float>(word); });
         if (reduction == Reduction::average) {
             for (float& result : results)
                 result = divide(result, world_size_);

@@ -204,7 +204,7 @@ std::size_t Datapath::receive(std::span<RxPacket> burst) {
     const Turn turn(*this);
     if (!turn) return 0;
     register_eal_thread();
-    if (peer_) ask_for_peer();
+    if (!link_seen_) look_for_link(steady_now());
     std::array<rte_mbuf*, burst_size> frames;
     std::size_t filled = 0;
     std::size_t looked_at = 0;
@@ -330,9 +330,11 @@ void Datapath::reclaim() {
     send_arp(announcement_);
 }
 
-void Datapath::ask_for_peer() {
+void Datapath::look_for_link(Time now) {
     if (!device_.link_is_up()) return;
-    next_hop(*std::exchange(peer_, std::nullopt), steady_now());
+    link_seen_ = true;
+    if (device_.traits().needs_gate) InterruptGate::instance().settle();
+    if (peer_) next_hop(*peer_, now);
 }
 
 }  // namespace sumwire::nic

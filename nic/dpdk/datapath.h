@@ -62,7 +62,7 @@ class Datapath final : public PacketPort {
     bool checksum_is_good(const rte_mbuf* frame, const UdpFrame& udp,
                           std::span<const std::byte> bytes) const;
     rte_mbuf* contiguous(rte_mbuf* frame);
-    void ask_for_peer();
+    void look_for_link(Time now);
     void reclaim();
 
     PortInfo info_;
@@ -75,6 +75,7 @@ class Datapath final : public PacketPort {
     Time announced_{};
     UdpPath path_;  // the destination changes from packet to packet
     std::optional<std::uint32_t> peer_;
+    bool link_seen_ = false;
     bool udp_checksums_;
     bool offload_;
     bool zero_copy_;

@@ -2,6 +2,7 @@
 
 #include <rte_alarm.h>
 
+#include <chrono>
 #include <thread>
 
 #include "nic/port.h"
@@ -12,13 +13,13 @@ namespace {
 using namespace std::chrono_literals;
 
 // A peer's coming takes a handful of interrupts.
-constexpr auto usual_pause = 20ms;
-constexpr auto hurried_pause = 500us;
-constexpr auto hurry = 2s;
+constexpr Time usual_pause = 20ms;
+constexpr Time hurried_pause = 500us;
+constexpr Time hurry = 2s;
 
 // An alarm that is due before its predecessor's callback has returned would follow without a look
 // at other interrupts.
-constexpr std::uint64_t next_alarm_us = 50;
+constexpr std::uint64_t next_alarm_us = 20;
 
 }  // namespace
 
@@ -40,7 +41,7 @@ void InterruptGate::open() {
         closed_ = true;  // until the interrupt thread is held
     }
     ++users_;
-    hurry_until_ = std::chrono::steady_clock::now() + hurry;
+    hurry_until_ = steady_now() + hurry;
     changed_.notify_all();
 }
 
@@ -58,8 +59,8 @@ void InterruptGate::hold_interrupts() {
     std::unique_lock lock(mutex_);
     closed_.store(false, std::memory_order_seq_cst);
     if (users_ > 0) {
-        const bool hurried = std::chrono::steady_clock::now() < hurry_until_;
-        changed_.wait_for(lock, hurried ? std::chrono::microseconds(hurried_pause) : usual_pause);
+        const bool hurried = steady_now() < hurry_until_.load(std::memory_order_relaxed);
+        changed_.wait_for(lock, hurried ? hurried_pause : usual_pause);
     }
     closed_.store(true, std::memory_order_seq_cst);
     lock.unlock();

@@ -7,10 +7,11 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "nic/time.h"
 
 namespace sumwire::nic {
 
@@ -21,6 +22,8 @@ class InterruptGate {
     // For as long as a device needs the gate. Counted. Throws SetupError.
     void open();
     void close();
+    // The device has found its peer: no more interrupts are expected soon.
+    void settle() { hurry_until_.store(Time{}, std::memory_order_relaxed); }
 
     // Neither waits nor allocates. False: interrupts are being handled, try later.
     bool try_enter() {
@@ -46,7 +49,7 @@ class InterruptGate {
     std::condition_variable changed_;
     unsigned users_ = 0;
     bool armed_ = false;
-    std::chrono::steady_clock::time_point hurry_until_;
+    std::atomic<Time> hurry_until_{Time{}};
 };
 
 // Inside the gate while it lives; waits to get in. For set-up and its end.

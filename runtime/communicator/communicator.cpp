@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gpu/device.h"
+#include "nic/dpdk/eal.h"
 #include "runtime/communicator/core.h"
 #include "runtime/communicator/resolved_options.h"
 
@@ -149,6 +150,7 @@ Communicator Communicator::create(const Options& options) {
     const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
     Communicator communicator(std::make_unique<Impl>(runtime::resolve(options, environment)));
     note(options, LogLevel::info, communicator.description());
+    if (const std::string eal = nic::eal_note(); !eal.empty()) note(options, LogLevel::info, eal);
     return communicator;
 }
 

@@ -1,6 +1,8 @@
 #include "runtime/communicator/core.h"
 
 #include <fmt/core.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <random>
@@ -113,6 +115,11 @@ void Core::join() {
 }
 
 void Core::run() {
+    // The host program's signals are for its own threads.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    pthread_setname_np(pthread_self(), "sumwire");
     try {
         serve();
     } catch (...) {

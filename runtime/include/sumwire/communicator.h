@@ -40,8 +40,11 @@ enum class Codec : std::uint8_t {
 enum class Arithmetic : std::uint8_t {
     exact,   // the correctly rounded sum in real arithmetic, whatever the order
     f32,     // the float32 sum in rank order; not with Codec::sketch
-    fixed32  // 32-bit fixed point: error at most world size * 2^-(30 - ceil(log2(world size))) of
-             // half the largest magnitude's power of two in a chunk of 65,536 elements
+    // 32-bit fixed point: before the result is rounded to float, a sum is off by at most
+    // world size * 2^-(30 - ceil(log2(world size))) times the largest power of two not above the
+    // largest magnitude in the chunk of 65,536 elements (at least 2^-126). A NaN or infinity makes
+    // its whole chunk NaN.
+    fixed32
 };
 
 enum class Polling : std::uint8_t { automatic, spin, yield, sleep };

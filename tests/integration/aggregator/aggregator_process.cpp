@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -52,9 +52,11 @@ AggregatorProcess::AggregatorProcess(std::vector<std::string> arguments, bool si
             "run this through meson test, which sets "
             "SUMWIRE_AGGREGATOR_PROGRAM to the program's path");
     }
-    arguments.insert(arguments.begin(), program);
-    const auto own = files();
-    arguments.insert(arguments.begin() + 1, own.begin(), own.end());
+    std::vector<std::string> own{program, "--ready-file", folder_ / "ready"};
+    if (std::ranges::find(arguments, "--json") == arguments.end()) {
+        own.insert(own.end(), {"--json", folder_ / "statistics"});
+    }
+    arguments.insert(arguments.begin(), own.begin(), own.end());
     std::vector<char*> argv;
     for (std::string& argument : arguments)
         argv.push_back(argument.data());
@@ -78,10 +80,6 @@ AggregatorProcess::~AggregatorProcess() {
     }
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
-}
-
-std::vector<std::string> AggregatorProcess::files() const {
-    return {"--ready-file", folder_ / "ready", "--json", folder_ / "statistics"};
 }
 
 nic::Endpoint AggregatorProcess::wait_until_ready() {

@@ -14,8 +14,8 @@ namespace sumwire::apps::test {
 
 class AggregatorProcess {
   public:
-    // Starts it; its files go to a folder of its own. With SIGINT ignored, as shells start
-    // background programs.
+    // Starts it; its files go to a folder of its own, but for a --json among the arguments. With
+    // SIGINT ignored, as shells start background programs.
     explicit AggregatorProcess(std::vector<std::string> arguments, bool sigint_ignored = false);
     // Kills it if it still runs.
     ~AggregatorProcess();
@@ -31,9 +31,6 @@ class AggregatorProcess {
     std::string standard_error() const { return read(folder_ / "stderr"); }
     std::string standard_output() const { return read(folder_ / "stdout"); }
     nlohmann::json statistics() const;
-
-    // Arguments that make it write what the above read.
-    std::vector<std::string> files() const;
 
   private:
     std::string read(const std::filesystem::path& file) const;

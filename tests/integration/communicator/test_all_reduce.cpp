@@ -52,12 +52,12 @@ void expect_right(const std::vector<float>& result, std::size_t count, double de
     std::size_t wrong = 0;
     std::size_t first = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        // fixed32: the largest magnitude is below 2^10; three ranks' bound is stated as
-        // world size * half of 2^(10 - 28), and one rounding to float comes on top.
+        // fixed32: magnitudes are below 2^10, so the power of two below them is 2^9 at most; one
+        // rounding to float comes on top of the stated bound.
         const bool right =
             arithmetic == Arithmetic::fixed32
                 ? std::fabs(result[i] - reference[i]) <=
-                      3 * std::ldexp(0.5F, 10 - 28) + std::fabs(reference[i]) * 0x1p-23F
+                      3 * std::ldexp(1.0F, 9 - 28) + std::fabs(reference[i]) * 0x1p-23F
                 : std::memcmp(&result[i], &reference[i], sizeof(float)) == 0;
         if (!right && wrong++ == 0) first = i;
     }

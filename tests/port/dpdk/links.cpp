@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "nic/dpdk/eal.h"
+#include "nic/udp_port.h"
 
 namespace sumwire::nic {
 namespace {
@@ -201,6 +202,21 @@ PortPair xdp_pair() {
     auto a = make_or_skip(options_of("net_af_xdp0,iface=swl", left_address));
     auto b = make_or_skip(options_of("net_af_xdp1,iface=swr", right_address));
     return connect(link, std::move(a), std::move(b), false);
+}
+
+PortPair kernel_peer_pair(const std::string& device) {
+    struct World {
+        VethLink link;
+        FarNamespace far;
+    };
+    auto world = std::make_shared<World>();
+    auto a = make_or_skip(options_of(device + ",iface=swl", left_address));
+    std::unique_ptr<PacketPort> b;
+    world->far.run([&] {
+        b = std::make_unique<UdpPort>(UdpPortOptions{
+            .bind = {right_address, test_port, 0}, .mtu = 1500, .peer = {}, .offload = false});
+    });
+    return connect(world, std::move(a), std::move(b), false);
 }
 
 }  // namespace sumwire::nic

@@ -66,5 +66,7 @@ PortPair ring_pair(const std::function<void(DpdkPortOptions&)>& adjust = {});
 PortPair memif_pair(const std::function<void(DpdkPortOptions&)>& adjust = {});
 PortPair packet_socket_pair(unsigned mtu, const std::function<void(DpdkPortOptions&)>& adjust = {});
 PortPair xdp_pair();
+// a over DPDK, b a kernel UDP socket in another namespace.
+PortPair kernel_peer_pair(const std::string& device);
 
 }  // namespace sumwire::nic

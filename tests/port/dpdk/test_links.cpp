@@ -33,5 +33,11 @@ INSTANTIATE_TEST_SUITE_P(Xdp, PortConformance,
                          ::testing::Values(PairKind{"plain", [] { return xdp_pair(); }}),
                          name_of_kind);
 
+INSTANTIATE_TEST_SUITE_P(
+    KernelPeer, PortConformance,
+    ::testing::Values(PairKind{"packet_socket", [] { return kernel_peer_pair("net_af_packet0"); }},
+                      PairKind{"xdp", [] { return kernel_peer_pair("net_af_xdp0"); }}),
+    name_of_kind);
+
 }  // namespace
 }  // namespace sumwire::nic

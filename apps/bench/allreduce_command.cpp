@@ -1,0 +1,230 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "apps/bench/allreduce_rows.h"
+#include "apps/bench/allreduce_session.h"
+#include "apps/bench/codec_choice.h"
+#include "apps/bench/commands.h"
+#include "apps/bench/gradient_set.h"
+#include "apps/bench/json_file.h"
+#include "apps/bench/progress.h"
+#include "apps/bench/size_option.h"
+#include "apps/bench/table.h"
+
+namespace sumwire::apps {
+namespace {
+
+constexpr std::size_t largest_size = std::size_t{4} << 30U;
+
+struct Settings {
+    std::vector<std::filesystem::path> gradients;
+    std::string smallest = "1K";
+    std::string largest = "64M";
+    std::size_t factor = 4;
+    double density = 0.05;
+    std::string shape = "uniform";
+    unsigned workers = 4;
+    std::string port = "udp";
+    std::vector<std::string> codecs{"all"};
+    std::vector<std::string> arithmetics{"default"};
+    unsigned iterations = 10;
+    unsigned warmup = 2;
+    std::string polling = "auto";
+    std::size_t payload = 0;
+    std::string json;
+    bool progress = false;
+};
+
+std::vector<GradientSource> synthetic_sources(const Settings& settings) {
+    const auto smallest = parse_size(settings.smallest);
+    const auto largest = parse_size(settings.largest);
+    if (smallest > largest || smallest % sizeof(float) != 0 || largest > largest_size)
+        throw std::invalid_argument(
+            fmt::format("--min {} --max {}: name multiples of 4 bytes, the smaller one first, the "
+                        "larger one at most 4G",
+                        settings.smallest, settings.largest));
+    std::vector<GradientSource> sources;
+    for (auto size = smallest; size <= largest; size *= settings.factor) {
+        const SyntheticSpec spec{.elements = size / sizeof(float),
+                                 .density = settings.density,
+                                 .shape = parse_shape(settings.shape)};
+        sources.emplace_back(
+            [spec, workers = settings.workers] { return make_synthetic_set(spec, workers); });
+    }
+    return sources;
+}
+
+// The first `workers` ranks, if a number was asked for.
+void limit_workers(GradientSet& set, std::size_t workers) {
+    if (workers > set.ranks.size())
+        throw std::invalid_argument(fmt::format(
+            "--workers {}: {} has gradients of {} workers; leave the option out to use all of them",
+            workers, set.name(), set.ranks.size()));
+    set.ranks.resize(workers);
+}
+
+std::string emulation(Transport transport) {
+    switch (transport) {
+        case Transport::inproc:
+            return "memory of one process, ranks are threads, NO NETWORK";
+        case Transport::udp:
+            return "kernel UDP sockets on loopback, NO NETWORK";
+        case Transport::memif:
+            return "DPDK memif, shared memory, NO NETWORK";
+        case Transport::veth:
+            return "DPDK af_packet on veth between namespaces, EMULATED NETWORK in one kernel";
+    }
+    return {};
+}
+
+bool run(const Settings& settings, bool workers_given) {
+    const AllreducePlan plan{.choices = choose_codecs(settings.codecs, settings.arithmetics),
+                             .warmup = settings.warmup,
+                             .iterations = settings.iterations};
+    const AllreduceSettings session{.transport = parse_transport(settings.port),
+                                    .polling = settings.polling,
+                                    .payload_bytes = settings.payload};
+    const auto sources = settings.gradients.empty() ? synthetic_sources(settings)
+                                                    : find_gradient_sources(settings.gradients);
+    JsonFile json(settings.json);
+    Progress progress(settings.progress);
+    print_banner(
+        {fmt::format("Allreduce over {}: {}", settings.port, emulation(session.transport)),
+         fmt::format("all ranks and the aggregator SHARE {} cores of one machine; in place, every "
+                     "result of every iteration checked on every rank",
+                     std::thread::hardware_concurrency()),
+         fmt::format(
+             "time: median of {} iterations after {} of warm-up, the slowest rank's; first: "
+             "the first of the warm-up; tx, rx: bytes on the wire of one worker, headers "
+             "included",
+             settings.iterations, settings.warmup)});
+    const auto table = allreduce_table();
+    table.print_head();
+    bool exact = true;
+    for (const auto& source : sources) {
+        progress.show("preparing gradients and reference sums");
+        auto set = source();
+        if (workers_given) limit_workers(set, settings.workers);
+        AllreduceRows rows({.model = set.model,
+                            .step = set.step,
+                            .port = settings.port,
+                            .workers = static_cast<unsigned>(set.ranks.size()),
+                            .elements = set.elements(),
+                            .choices = plan.choices},
+                           table, progress, json);
+        run_allreduce_session(set, plan, session, rows);
+        exact &= rows.all_exact();
+    }
+    json.save();
+    return exact;
+}
+
+std::string check_payload(const std::string& text) {
+    std::size_t bytes = 0;
+    return CLI::detail::lexical_cast(text, bytes) && bytes % 64 == 0 && bytes <= 65472
+               ? ""
+               : fmt::format("{} is neither 0 nor a multiple of 64 up to 65472", text);
+}
+
+void add_data_options(CLI::App& command, Settings& settings) {
+    auto* gradients = command
+                          .add_option("--gradients", settings.gradients,
+                                      "Directory of stepNNN-workerM.npy[.zst] instead of synthetic "
+                                      "gradients; several allowed")
+                          ->check(CLI::ExistingDirectory);
+    const CLI::Validator size(check_size, "SIZE");
+    command.add_option("--min", settings.smallest, "Smallest synthetic size in bytes")
+        ->check(size)
+        ->excludes(gradients)
+        ->capture_default_str();
+    command.add_option("--max", settings.largest, "Largest synthetic size in bytes")
+        ->check(size)
+        ->excludes(gradients)
+        ->capture_default_str();
+    command.add_option("--factor", settings.factor, "From one synthetic size to the next")
+        ->check(CLI::Range(2, 1 << 20))
+        ->excludes(gradients)
+        ->capture_default_str();
+    command.add_option("--density", settings.density, "Share of non-zeros of one synthetic worker")
+        ->check(CLI::Range(1e-6, 1.0))
+        ->excludes(gradients)
+        ->capture_default_str();
+    command.add_option("--shape", settings.shape, "Where they lie: uniform, runs or rows")
+        ->check(CLI::IsMember({"uniform", "runs", "rows"}))
+        ->excludes(gradients)
+        ->capture_default_str();
+}
+
+void add_run_options(CLI::App& command, Settings& settings) {
+    command.add_option("--port", settings.port, "inproc (threads), udp, memif or veth (root)")
+        ->check(CLI::IsMember({"inproc", "udp", "memif", "veth"}))
+        ->capture_default_str();
+    command.add_option("--codec", settings.codecs, "dense, packed, sketch or all")
+        ->delimiter(',')
+        ->capture_default_str();
+    command
+        .add_option("--arithmetic", settings.arithmetics,
+                    "exact, f32, fixed32 or all; default: fixed32 for sketch, exact for the others")
+        ->delimiter(',')
+        ->capture_default_str();
+    command.add_option("--iterations", settings.iterations, "Timed iterations")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command.add_option("--warmup", settings.warmup, "Iterations before them")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command.add_option("--polling", settings.polling, "auto, spin, yield or sleep")
+        ->check(CLI::IsMember({"auto", "spin", "yield", "sleep"}))
+        ->capture_default_str();
+    command
+        .add_option("--payload", settings.payload,
+                    "Payload bytes of a packet; 0: as the path allows")
+        ->check(CLI::Validator(check_payload, "multiple of 64"))
+        ->capture_default_str();
+    command.add_option("--json", settings.json, "Write the rows to this file");
+    command.add_flag("--progress", settings.progress,
+                     "Progress on standard error, terminal or not");
+}
+
+// What the processes of the benchmark run.
+void add_rank_command(CLI::App& app) {
+    struct RankSettings {
+        std::filesystem::path job;
+        int events = -1;
+    };
+    auto settings = std::make_shared<RankSettings>();
+    auto* command = app.add_subcommand("allreduce-rank", "One rank of an allreduce benchmark");
+    command->group("");
+    command->add_option("--job", settings->job)->required();
+    command->add_option("--events", settings->events)->required();
+    command->callback([settings] { run_allreduce_process(settings->job, settings->events); });
+}
+
+}  // namespace
+
+void add_allreduce_command(CLI::App& app, int& exit_code) {
+    auto settings = std::make_shared<Settings>();
+    auto* command = app.add_subcommand(
+        "allreduce", "Allreduce: times, bandwidths and bytes on the wire, ranks as processes");
+    add_data_options(*command, *settings);
+    const auto* workers =
+        command
+            ->add_option("--workers", settings->workers,
+                         "Ranks; with --gradients all that a step has unless given")
+            ->check(CLI::Range(1, 64))
+            ->capture_default_str();
+    add_run_options(*command, *settings);
+    command->callback([settings, workers, &exit_code] {
+        exit_code = run(*settings, workers->count() > 0) ? 0 : 1;
+    });
+    add_rank_command(app);
+}
+
+}  // namespace sumwire::apps

@@ -1,0 +1,138 @@
+// memif between processes: who comes first, and who dies.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <deque>
+#include <functional>
+
+#include "tests/port/dpdk/child.h"
+#include "tests/port/dpdk/links.h"
+#include "tests/port/traffic.h"
+
+namespace sumwire::nic {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+DpdkPortOptions memif(const char* role, const std::string& socket, std::uint32_t ip) {
+    return options_of(
+        fmt::format("net_memif0,role={},id=0,socket={},socket-abstract=yes", role, socket), ip);
+}
+
+std::string fresh_socket() {
+    return fmt::format("sw-memif-{}", getpid());
+}
+
+// Sends back whatever comes, until `enough`.
+void echo(PacketPort& port, const std::function<bool()>& enough) {
+    while (!enough()) {
+        std::array<RxPacket, 32> burst;
+        const std::size_t count = port.receive(burst);
+        for (const RxPacket& packet : std::span(burst).first(count)) {
+            const TxPacket back{.to = packet.from,
+                                .header = std::span(packet.datagram).first(header_bytes),
+                                .payload = std::span(packet.datagram).subspan(header_bytes),
+                                .region = nullptr};
+            port.transmit({&back, 1});
+        }
+        port.release(std::span(burst).first(count));
+        if (count == 0) port.wait(50us);
+    }
+}
+
+// Sends messages and takes answers until so many have come back.
+std::string exchange(PacketPort& port, std::size_t wanted) {
+    const auto messages = make_messages(64, 512);
+    std::vector<TxPacket> packets;
+    for (const Message& message : messages)
+        packets.push_back(message.to({left_address, test_port, 0}));
+    std::size_t answers = 0;
+    const bool done = poll_until([&] {
+        port.transmit(packets);
+        std::array<RxPacket, 64> burst;
+        const std::size_t count = port.receive(burst);
+        answers += count;
+        port.release(std::span(burst).first(count));
+        return answers >= wanted;
+    });
+    return done ? "" : fmt::format("{} answers", answers);
+}
+
+TEST(Memif, AClientWithoutServerIsTold) {
+    Child child([]() -> std::string {
+        try {
+            make_dpdk_port(memif("client", fresh_socket(), right_address));
+        } catch (const SetupError& error) {
+            return error.what();
+        }
+        return "accepted";
+    });
+    EXPECT_THAT(child.report(), HasSubstr("role=server first"));
+}
+
+TEST(Memif, AServerIsReadyBeforeItsClient) {
+    Child child([]() -> std::string {
+        const auto port = make_dpdk_port(memif("server", fresh_socket(), left_address));
+        const Message message = make_message(0, 64);
+        const TxPacket packet = message.to({right_address, test_port, 0});
+        const std::vector<TxPacket> burst(100, packet);
+        // Nobody is there: taken and dropped, never "would block".
+        return poll_until([&] { return port->transmit(burst) == burst.size(); }) ? "" : "blocks";
+    });
+    EXPECT_THAT(child.report(), IsEmpty());
+}
+
+// Clients come, work and die in the middle of it, one after another and several at once.
+TEST(Memif, AServerOutlivesItsClients) {
+    constexpr std::size_t rounds = 12;
+    const std::string socket = fresh_socket();
+    Child server([&]() -> std::string {
+        const auto port = make_dpdk_port(memif("server", socket, left_address));
+        const auto end = std::chrono::steady_clock::now() + 2min;
+        echo(*port, [&] { return std::chrono::steady_clock::now() > end; });
+        return "";
+    });
+    for (std::size_t round = 0; round < rounds; ++round) {
+        Child client([&] {
+            const auto port = make_dpdk_port(memif("client", socket, right_address));
+            const std::string result = exchange(*port, 2000);
+            if (!result.empty() || round % 2 == 0) return result;
+            _exit(0);  // without closing anything
+        });
+        const std::string report = client.report();
+        EXPECT_THAT(report, testing::AnyOf("", "ended with status 0")) << "round " << round;
+    }
+}
+
+// Both ends of many links close at the same moment.
+TEST(Memif, EndsMayCloseTogether) {
+    for (int round = 0; round < 8; ++round) {
+        const std::string socket = fresh_socket() + std::to_string(round);
+        Child server([&]() -> std::string {
+            auto port = make_dpdk_port(memif("server", socket, left_address));
+            std::size_t seen = 0;
+            echo(*port, [&] {
+                seen = port->counters().tx_packets;
+                return seen >= 1000;
+            });
+            port.reset();
+            return "";
+        });
+        Child client([&]() -> std::string {
+            auto port = make_dpdk_port(memif("client", socket, right_address));
+            const std::string result = exchange(*port, 900);
+            port.reset();
+            return result;
+        });
+        EXPECT_THAT(client.report(), IsEmpty());
+        EXPECT_THAT(server.report(), IsEmpty());
+    }
+}
+
+}  // namespace
+}  // namespace sumwire::nic
