@@ -10,11 +10,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "payload words are little endian");
 
-// The copies are how C++ spells an unaligned load; the compiler turns the loop into vector code.
+// The copies are how C++ spells an unaligned load; the compiler turns the loop into vector code,
+// which without the unrolling does half as many bytes a second.
 template <class Element, class Function>
 void combine_as(std::byte* __restrict into, const std::byte* __restrict from, std::size_t bytes,
                 Function function) {
     const std::size_t count = bytes / sizeof(Element);
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < count; ++i) {
         Element a;
         Element b;

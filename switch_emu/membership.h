@@ -12,10 +12,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <list>
-#include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 
 #include "nic/control.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -61,15 +62,6 @@ std::vector<GradientSource> synthetic_sources(const Settings& settings) {
     return sources;
 }
 
-// The first `workers` ranks, if a number was asked for.
-void limit_workers(GradientSet& set, std::size_t workers) {
-    if (workers > set.ranks.size())
-        throw std::invalid_argument(fmt::format(
-            "--workers {}: {} has gradients of {} workers; leave the option out to use all of them",
-            workers, set.name(), set.ranks.size()));
-    set.ranks.resize(workers);
-}
-
 std::string emulation(Transport transport) {
     switch (transport) {
         case Transport::inproc:
@@ -91,8 +83,11 @@ bool run(const Settings& settings, bool workers_given) {
     const AllreduceSettings session{.transport = parse_transport(settings.port),
                                     .polling = settings.polling,
                                     .payload_bytes = settings.payload};
-    const auto sources = settings.gradients.empty() ? synthetic_sources(settings)
-                                                    : find_gradient_sources(settings.gradients);
+    const auto sources =
+        settings.gradients.empty()
+            ? synthetic_sources(settings)
+            : find_gradient_sources(settings.gradients,
+                                    workers_given ? std::optional(settings.workers) : std::nullopt);
     JsonFile json(settings.json);
     Progress progress(settings.progress);
     print_banner(
@@ -110,8 +105,7 @@ bool run(const Settings& settings, bool workers_given) {
     bool exact = true;
     for (const auto& source : sources) {
         progress.show("preparing gradients and reference sums");
-        auto set = source();
-        if (workers_given) limit_workers(set, settings.workers);
+        const auto set = source();
         AllreduceRows rows({.model = set.model,
                             .step = set.step,
                             .port = settings.port,

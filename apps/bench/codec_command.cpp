@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -111,7 +112,7 @@ bool run(const Settings& settings) {
     auto synthetic = settings.synthetic;
     synthetic.shape = parse_shape(settings.shape);
     const auto sources = synthetic.elements == 0
-                             ? find_gradient_sources(settings.gradients)
+                             ? find_gradient_sources(settings.gradients, std::nullopt)
                              : std::vector<GradientSource>{[&synthetic, &settings] {
                                    return make_synthetic_set(synthetic, settings.workers);
                                }};

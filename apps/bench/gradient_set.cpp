@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "apps/support/gradient_files.h"
 
@@ -19,14 +20,22 @@ GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers) {
 }
 
 std::vector<GradientSource> find_gradient_sources(
-    const std::vector<std::filesystem::path>& directories) {
+    const std::vector<std::filesystem::path>& directories, std::optional<unsigned> workers) {
     std::vector<GradientSource> sources;
-    for (const auto& directory : directories)
-        for (const auto& files : find_steps(directory))
+    for (const auto& directory : directories) {
+        for (auto& files : find_steps(directory)) {
+            if (workers.value_or(0) > files.ranks.size())
+                throw std::invalid_argument(fmt::format(
+                    "--workers {}: {} of {} has gradients of {} workers; leave the option "
+                    "out to use all of them",
+                    *workers, files.step, directory.string(), files.ranks.size()));
+            if (workers) files.ranks.resize(*workers);
             sources.emplace_back([files] {
                 return GradientSet{
                     .model = files.model, .step = files.step, .ranks = read_gradients(files)};
             });
+        }
+    }
     return sources;
 }
 

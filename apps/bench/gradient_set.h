@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,10 @@ GradientSet make_synthetic_set(const SyntheticSpec& spec, unsigned workers);
 // Sets are large: each is loaded when its turn comes.
 using GradientSource = std::function<GradientSet()>;
 
-// One source for each step of each directory. Throws InputError.
+// One source for each step of each directory: its first `workers` ranks, all of them if empty.
+// Throws InputError, and std::invalid_argument if a step has fewer ranks.
 std::vector<GradientSource> find_gradient_sources(
-    const std::vector<std::filesystem::path>& directories);
+    const std::vector<std::filesystem::path>& directories, std::optional<unsigned> workers);
 
 // Elements that are non-zero on some rank.
 std::size_t union_elements(const GradientSet& set);

@@ -11,8 +11,7 @@
 namespace sumwire::apps {
 
 JsonFile::JsonFile(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    if (!std::ofstream(path_, std::ios::app))
+    if (!path_.empty() && !write())
         throw std::invalid_argument(fmt::format(
             "--json {}: cannot write there ({}); name a file in a directory that exists "
             "and that you may write to",
@@ -24,15 +23,18 @@ void JsonFile::add(nlohmann::ordered_json row) {
 }
 
 void JsonFile::save() const {
-    if (path_.empty()) return;
-    std::ofstream file(path_, std::ios::trunc);
-    file << rows_.dump(2) << '\n';
-    file.close();
-    if (!file)
+    if (!path_.empty() && !write())
         throw std::runtime_error(
             fmt::format("--json {}: writing failed ({}); free space there or "
                         "name another file",
                         path_, std::strerror(errno)));
+}
+
+bool JsonFile::write() const {
+    std::ofstream file(path_, std::ios::trunc);
+    file << rows_.dump(2) << '\n';
+    file.close();
+    return !file.fail();
 }
 
 }  // namespace sumwire::apps

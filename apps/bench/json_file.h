@@ -17,6 +17,8 @@ class JsonFile {
     void save() const;
 
   private:
+    bool write() const;
+
     std::string path_;
     nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
 };

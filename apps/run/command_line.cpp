@@ -16,8 +16,13 @@ namespace {
 
 constexpr std::string_view description =
     "Starts an aggregator and several workers on this machine.\n"
-    "With --gradients each worker sums one file with the others, and every result is checked\n"
-    "against an independent sum. Otherwise the program after -- is run once for each rank.";
+    "\n"
+    "  sumwire-run [OPTIONS] --gradients DIRECTORY|FILES...\n"
+    "      Each worker sums one file with the others; every result is checked against an\n"
+    "      independent sum.\n"
+    "  sumwire-run [OPTIONS] -- PROGRAM [ARGUMENTS...]\n"
+    "      Runs the program once for each rank, with RANK, WORLD_SIZE, SUMWIRE_AGGREGATOR and\n"
+    "      SUMWIRE_PORT set.\n";
 
 // Options as they are written, and those of them that only make sense for gradient files.
 struct Texts {
@@ -166,8 +171,6 @@ std::optional<RunOptions> parse_command_line(int argc, const char* const* argv) 
     if (separator != all.end()) options.program.assign(separator + 1, all.end());
 
     CLI::App app{std::string(description), "sumwire-run"};
-    app.usage("Usage: sumwire-run [OPTIONS] --gradients DIRECTORY|FILES...\n"
-              "       sumwire-run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
     app.set_version_flag("--version", "sumwire-run " SUMWIRE_VERSION);
     declare(app, options, texts);
     try {

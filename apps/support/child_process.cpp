@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,7 +138,8 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
             "cannot start '{}': {}; give the path of an executable file (./program for one here)",
             arguments.front(), std::strerror(cause)));
     }
-    ended_ = Descriptor(pidfd_open(pid_, 0));
+    // glibc 2.36's declaration of pidfd_open is not fit for C++.
+    ended_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     output_ = std::move(output.read);
     error_ = std::move(error.read);
     make_non_blocking(output_);

@@ -6,11 +6,13 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "apps/support/byte_source.h"
 #include "apps/support/npy_header.h"
@@ -25,7 +27,7 @@ constexpr std::size_t preamble_bytes = 8;  // magic and version
 // NumPy writes about a hundred bytes; what is longer than this is no header.
 constexpr std::size_t most_header_bytes = 65536;
 // Memory is taken as data arrives, so that a small file cannot ask for all of it.
-constexpr std::size_t growth_elements = std::size_t{1} << 22U;
+constexpr std::size_t growth_elements = std::size_t{1} << 18U;
 
 [[noreturn]] void fail(const std::filesystem::path& path, std::string_view what) {
     throw InputError(fmt::format("'{}' {}", path.string(), what));
@@ -76,31 +78,18 @@ NpyHeader read_header(const std::filesystem::path& path, ByteSource& source) {
     }
 }
 
+// "float64 ('<f8')" where the code is of a number, which is easier to find in a script.
 std::string describe(const std::string& descr) {
-    if (descr.size() < 2) return descr;
-    std::string_view kind;
-    switch (descr[1]) {
-        case 'f':
-            kind = "float";
-            break;
-        case 'i':
-            kind = "int";
-            break;
-        case 'u':
-            kind = "uint";
-            break;
-        case 'c':
-            kind = "complex";
-            break;
-        default:
-            return fmt::format("'{}'", descr);
-    }
-    const auto bytes = descr.substr(2);
-    if (bytes.size() > 2 || bytes.find_first_not_of("0123456789") != std::string::npos ||
-        bytes.empty()) {
-        return fmt::format("'{}'", descr);
-    }
-    return fmt::format("{}{} ('{}')", kind, 8 * std::stoi(bytes), descr);
+    const std::string quoted = fmt::format("'{}'", descr);
+    constexpr std::array<std::pair<char, std::string_view>, 4> kinds{
+        {{'f', "float"}, {'i', "int"}, {'u', "uint"}, {'c', "complex"}}};
+    if (descr.size() < 3) return quoted;
+    const auto kind = std::ranges::find(kinds, descr[1], &std::pair<char, std::string_view>::first);
+    unsigned bytes = 0;
+    const auto [end, error] = std::from_chars(&descr[2], descr.data() + descr.size(), bytes);
+    const bool number = error == std::errc() && end == descr.data() + descr.size() && bytes <= 32;
+    if (kind == kinds.end() || !number) return quoted;
+    return fmt::format("{}{} ({})", kind->second, 8 * bytes, quoted);
 }
 
 void check_type(const std::filesystem::path& path, const NpyHeader& header) {

@@ -76,7 +76,9 @@ Datapath::~Datapath() = default;
 std::size_t Datapath::transmit(std::span<const TxPacket> burst) {
     const Turn turn(*this);
     std::size_t taken = 0;
-    if (turn && !burst.empty()) {
+    if (turn && device_.waits_for_peer()) {
+        taken = burst.size();
+    } else if (turn && !burst.empty()) {
         register_eal_thread();
         const Time now = steady_now();
         while (taken < burst.size()) {
@@ -202,7 +204,7 @@ void Datapath::send_arp(const ArpPacket& packet) {
 
 std::size_t Datapath::receive(std::span<RxPacket> burst) {
     const Turn turn(*this);
-    if (!turn) return 0;
+    if (!turn || device_.waits_for_peer()) return 0;
     register_eal_thread();
     if (!link_seen_) look_for_link(steady_now());
     std::array<rte_mbuf*, burst_size> frames;
@@ -322,7 +324,7 @@ std::unique_ptr<MemoryRegion> Datapath::register_memory(std::span<std::byte> mem
 // Some drivers look after what they have sent only when they send again.
 void Datapath::reclaim() {
     const Turn turn(*this);
-    if (!turn) return;
+    if (!turn || device_.waits_for_peer()) return;
     device_.reclaim();
     const Time now = steady_now();
     if (now - announced_ < announcement_pause) return;

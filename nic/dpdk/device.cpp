@@ -27,6 +27,7 @@ constexpr std::uint16_t queue = 0;
 // How long a memif client waits for the socket of its server.
 constexpr auto server_patience = 3s;
 constexpr auto server_retry = 20ms;
+constexpr Time reconnect_pause = 250ms;
 
 std::string device_name(const std::string& text) {
     std::string name = text.substr(0, text.find(','));
@@ -82,7 +83,10 @@ Device Device::attach(const std::string& text) {
                                          attach_remedy(name)));
         }
     }
-    return Device(port_id);
+    Device device(port_id);
+    const auto role = device_option(text, "role");
+    device.memif_client_ = name.starts_with("net_memif") && role != "server" && role != "master";
+    return device;
 }
 
 Device Device::adopt(std::uint16_t port_id) {
@@ -113,13 +117,13 @@ Device::Device(std::uint16_t port_id) : port_id_(port_id) {
         if_indextoname(info_.if_index, interface) != nullptr) {
         interface_ = interface;
     }
-    if (traits_.needs_gate) InterruptGate::instance().open();
 }
 
 Device::Device(Device&& other) noexcept
     : port_id_(other.port_id_),
       owned_(std::exchange(other.owned_, false)),
-      started_(other.started_),
+      gated_(other.gated_),
+      memif_client_(other.memif_client_),
       info_(other.info_),
       name_(std::move(other.name_)),
       driver_(std::move(other.driver_)),
@@ -130,14 +134,12 @@ Device::Device(Device&& other) noexcept
 
 Device::~Device() {
     if (!owned_) return;
-    {
-        const PrintCapture capture;
-        const InsideGate inside(traits_.needs_gate);
-        if (started_) rte_eth_dev_stop(port_id_);
-        rte_eth_dev_close(port_id_);
-        rte_dev_remove(info_.device);
-    }
-    if (traits_.needs_gate) InterruptGate::instance().close();
+    const PrintCapture capture;
+    const InsideGate inside(gated_);
+    rte_eth_dev_stop(port_id_);
+    rte_eth_dev_close(port_id_);
+    rte_dev_remove(info_.device);
+    if (gated_) InterruptGate::instance().close(port_id_);
 }
 
 void Device::check(int result, const char* what) const {
@@ -159,43 +161,48 @@ void Device::start(const Setup& setup) {
     conf.txmode.offloads = transmit_offloads_;
     if (setup.mtu) conf.rxmode.mtu = static_cast<std::uint32_t>(*setup.mtu);
     check(rte_eth_dev_configure(port_id_, 1, 1, &conf), "configure");
+    set_up_queues(setup, conf);
+    if (traits_.needs_gate) watch_over();
+    start_driver();
+}
 
+void Device::set_up_queues(const Setup& setup, const rte_eth_conf& conf) {
     std::uint16_t receive_ring = ring_size;
     std::uint16_t transmit_ring = ring_size;
     check(rte_eth_dev_adjust_nb_rx_tx_desc(port_id_, &receive_ring, &transmit_ring), "size");
     rte_eth_rxconf receive = info_.default_rxconf;
     receive.offloads = conf.rxmode.offloads;
     rte_eth_txconf transmit = info_.default_txconf;
-    transmit.offloads = transmit_offloads_;
+    transmit.offloads = conf.txmode.offloads;
     const auto numa = static_cast<unsigned>(socket());
     const std::uint64_t mark = EalMessages::instance().mark();
-    const int queues = [&] {
+    const int result = [&] {
         const PrintCapture capture;
-        const int result = rte_eth_rx_queue_setup(port_id_, queue, receive_ring, numa, &receive,
-                                                  setup.receive_pool);
-        return result != 0
-                   ? result
-                   : rte_eth_tx_queue_setup(port_id_, queue, transmit_ring, numa, &transmit);
+        const int failure = rte_eth_rx_queue_setup(port_id_, queue, receive_ring, numa, &receive,
+                                                   setup.receive_pool);
+        if (failure != 0) return failure;
+        return rte_eth_tx_queue_setup(port_id_, queue, transmit_ring, numa, &transmit);
     }();
-    if (queues != 0) {
-        throw SetupError(fmt::format(
-            "DPDK cannot set up the queues of '{}' ({}){}: check the device's options, and for "
-            "af_xdp that no other program has an XDP program or socket on the interface",
-            name_, rte_strerror(-queues), quoted(EalMessages::instance().since(mark))));
-    }
+    if (result == 0) return;
+    throw SetupError(fmt::format(
+        "DPDK cannot set up the queues of '{}' ({}){}: check the device's options, and for "
+        "net_af_xdp that no other program has an XDP program or socket on the interface",
+        name_, rte_strerror(-result), quoted(EalMessages::instance().since(mark))));
+}
 
-    const bool may_wait = driver_ == "net_memif";
+void Device::start_driver() {
+    const bool may_wait = memif_client_;
     const auto deadline = std::chrono::steady_clock::now() + server_patience;
     while (true) {
-        const std::uint64_t before = EalMessages::instance().mark();
+        const std::uint64_t mark = EalMessages::instance().mark();
         const int result = [&] {
             const PrintCapture capture;
-            const InsideGate inside(traits_.needs_gate);
+            const InsideGate inside(gated_);
             return rte_eth_dev_start(port_id_);
         }();
-        if (result == 0) break;
+        if (result == 0) return;
         if (!may_wait || std::chrono::steady_clock::now() > deadline) {
-            const std::string said = quoted(EalMessages::instance().since(before));
+            const std::string said = quoted(EalMessages::instance().since(mark));
             throw SetupError(
                 may_wait ? fmt::format("the memif server of '{}' is not there{}: start the side "
                                        "with role=server first, with the same socket and id",
@@ -206,7 +213,24 @@ void Device::start(const Setup& setup) {
         }
         std::this_thread::sleep_for(server_retry);
     }
-    started_ = true;
+}
+
+// A memif client connects once, when it is started: a server that refused it because it was not
+// ready itself, or that was restarted, is found by starting again.
+void Device::watch_over() {
+    const auto attend = [port_id = port_id_, last = steady_now()](Time now) mutable {
+        rte_eth_link link{};
+        rte_eth_link_get_nowait(port_id, &link);
+        if (link.link_status == RTE_ETH_LINK_UP) {
+            last = now;
+        } else if (now - last > reconnect_pause) {
+            last = now;
+            rte_eth_dev_stop(port_id);
+            rte_eth_dev_start(port_id);
+        }
+    };
+    InterruptGate::instance().open(port_id_, memif_client_ ? attend : InterruptGate::Attend{});
+    gated_ = true;
 }
 
 int Device::socket() const {

@@ -54,16 +54,22 @@ class Device {
     }
     bool gathers() const { return transmit_offloads_ & RTE_ETH_TX_OFFLOAD_MULTI_SEGS; }
     bool link_is_up() const;
+    // No use in calling the driver: it waits for its peer.
+    bool waits_for_peer() const { return traits_.needs_gate && !link_is_up(); }
     // Hands back buffers that were sent, from whatever the driver still holds.
     void reclaim();
 
   private:
     explicit Device(std::uint16_t port_id);
+    void set_up_queues(const Setup& setup, const rte_eth_conf& conf);
+    void start_driver();
+    void watch_over();
     void check(int result, const char* what) const;
 
     std::uint16_t port_id_;
     bool owned_ = true;
-    bool started_ = false;
+    bool gated_ = false;
+    bool memif_client_ = false;
     rte_eth_dev_info info_{};
     std::string name_;
     std::string driver_;

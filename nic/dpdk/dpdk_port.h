@@ -2,6 +2,8 @@
 //
 // - Neighbours are found by ARP. What is sent to one that is not found yet is lost, as is what is
 //   sent while the link is down: both count as taken.
+// - A memif's server must be there before its client; a client looks for a server that went away
+//   until it is back.
 // - A UDP checksum that is there is verified, whatever the options say. Over interfaces shared with
 //   the kernel (net_af_packet, net_af_xdp) a checksum that this machine's kernel left unfinished is
 //   accepted: such frames never left memory. A kernel socket there must not send segments to be cut

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "nic/port.h"
 
@@ -29,7 +30,7 @@ InterruptGate& InterruptGate::instance() {
     return *gate;
 }
 
-void InterruptGate::open() {
+void InterruptGate::open(std::uint16_t device, Attend attend) {
     const std::scoped_lock lock(mutex_);
     if (!armed_) {
         if (rte_eal_alarm_set(next_alarm_us, on_interrupt_thread, this) != 0) {
@@ -40,14 +41,14 @@ void InterruptGate::open() {
         armed_ = true;
         closed_ = true;  // until the interrupt thread is held
     }
-    ++users_;
+    users_[device] = std::move(attend);
     hurry_until_ = steady_now() + hurry;
     changed_.notify_all();
 }
 
-void InterruptGate::close() {
+void InterruptGate::close(std::uint16_t device) {
     const std::scoped_lock lock(mutex_);
-    --users_;
+    users_.erase(device);
     changed_.notify_all();
 }
 
@@ -58,7 +59,7 @@ void InterruptGate::on_interrupt_thread(void* gate) {
 void InterruptGate::hold_interrupts() {
     std::unique_lock lock(mutex_);
     closed_.store(false, std::memory_order_seq_cst);
-    if (users_ > 0) {
+    if (!users_.empty()) {
         const bool hurried = steady_now() < hurry_until_.load(std::memory_order_relaxed);
         changed_.wait_for(lock, hurried ? hurried_pause : usual_pause);
     }
@@ -68,8 +69,11 @@ void InterruptGate::hold_interrupts() {
         std::this_thread::yield();
     }
     lock.lock();
+    for (const auto& [device, attend] : users_) {
+        if (attend) attend(steady_now());
+    }
     // Interrupts that came meanwhile are handled before or right after the next call.
-    armed_ = users_ > 0 && rte_eal_alarm_set(next_alarm_us, on_interrupt_thread, this) == 0;
+    armed_ = !users_.empty() && rte_eal_alarm_set(next_alarm_us, on_interrupt_thread, this) == 0;
     if (!armed_) closed_.store(false, std::memory_order_seq_cst);
 }
 

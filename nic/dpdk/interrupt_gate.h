@@ -9,6 +9,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <mutex>
 
 #include "nic/time.h"
@@ -19,9 +21,13 @@ class InterruptGate {
   public:
     static InterruptGate& instance();
 
-    // For as long as a device needs the gate. Counted. Throws SetupError.
-    void open();
-    void close();
+    // Called now and then on the interrupt thread, while nobody is inside.
+    using Attend = std::function<void(Time now)>;
+
+    // For as long as a device needs the gate; `attend` may be empty. Throws SetupError.
+    void open(std::uint16_t device, Attend attend);
+    // From inside the gate.
+    void close(std::uint16_t device);
     // The device has found its peer: no more interrupts are expected soon.
     void settle() { hurry_until_.store(Time{}, std::memory_order_relaxed); }
 
@@ -47,7 +53,7 @@ class InterruptGate {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    unsigned users_ = 0;
+    std::map<std::uint16_t, Attend> users_;
     bool armed_ = false;
     std::atomic<Time> hurry_until_{Time{}};
 };

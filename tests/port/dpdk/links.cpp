@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <net/if.h>
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
 #include <sched.h>
@@ -107,7 +108,11 @@ VethLink::VethLink(unsigned mtu) {
 }
 
 VethLink::~VethLink() {
-    if (std::system("ip link del swl 2>/dev/null") != 0) ADD_FAILURE() << "swl stays";
+    // It may be on its way out already, together with a namespace that had the other end.
+    const bool gone = poll_until([] {
+        return if_nametoindex("swl") == 0 || std::system("ip link del swl 2>/dev/null") == 0;
+    });
+    EXPECT_TRUE(gone) << "swl stays";
 }
 
 FarNamespace::FarNamespace() {

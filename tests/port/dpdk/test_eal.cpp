@@ -101,7 +101,7 @@ TEST(Eal, OtherThreadsPrintWhileItStarts) {
 }
 
 TEST(Eal, BadArgumentsAreAnErrorWithTheRemedy) {
-    for (const std::string argument : {"--nonsense", "--lcores=zz", "-m0x"}) {
+    for (const std::string argument : {"--nonsense", "--lcores=zz", "--iova-mode=zz"}) {
         Child child([&] {
             const Written written;
             const std::string error = setup_error({argument});

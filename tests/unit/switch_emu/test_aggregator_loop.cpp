@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 
 std::unique_ptr<nic::InprocPort> open(std::uint16_t udp_port = 0, std::size_t mtu = 9000) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    return std::make_unique<nic::InprocPort>(
-        nic::InprocPortOptions{.network = test->name(), .ip = {}, .udp_port = udp_port, .mtu = mtu});
+    return std::make_unique<nic::InprocPort>(nic::InprocPortOptions{
+        .network = test->name(), .ip = {}, .udp_port = udp_port, .mtu = mtu});
 }
 
 AggregatorLoop::Options options() {

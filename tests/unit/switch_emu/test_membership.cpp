@@ -517,6 +517,15 @@ TEST(Silence, RanksThatLeftMayBeSilent) {
     EXPECT_TRUE(script.aggregator().idle());
 }
 
+TEST(Silence, RanksThatLeftAreNotTold) {
+    Script script;
+    Job job(script, 3, {.peer_timeout_ms = 1000});
+    job.leave(0);
+    script.advance(500ms);
+    job.heartbeat(2);
+    EXPECT_EQ(told_of(script.advance(500ms), 1, false), Ranks{2});
+}
+
 TEST(Silence, OtherJobsGoOn) {
     Script script;
     Job silent(script, 2, {.job = "silent", .peer_timeout_ms = 1000}, 1);
