@@ -130,7 +130,12 @@ void run_processes(const GradientSet& set, const AllreducePlan& plan,
         LaunchOptions options;
         options.workers.assign(set.ranks.size(), worker);
         options.transport = settings.transport;
-        options.aggregator_arguments = {"--polling", settings.polling};
+        options.aggregator_arguments = {"--polling", settings.polling, "--pollers",
+                                        fmt::format("{}", set.ranks.size() + 1)};
+        if (settings.payload_bytes > 0)
+            options.aggregator_arguments.insert(
+                options.aggregator_arguments.end(),
+                {"--payload", fmt::format("{}", settings.payload_bytes)});
         result = launch(options);
     }
     if (!result.failures.empty()) throw std::runtime_error(result.failures.front());

@@ -74,6 +74,7 @@ void declare(CLI::App& app, RunOptions& options, Texts& texts) {
     app.add_option("--aggregator", options.aggregator,
                    "HOST:PORT of an aggregator that runs already");
     app.add_flag("--embedded", options.embedded, "Rank 0 embeds the aggregator");
+    app.add_flag("-v,--verbose", options.verbose, "Show what the aggregator says");
     for_gradients(app.add_option("--json", options.json_file, "Write the table there"));
     for_gradients(app.add_option("--output", options.output_directory,
                                  "Write each rank's sum there as .npy"));

@@ -30,6 +30,7 @@ struct RunOptions {
     std::optional<std::chrono::milliseconds> deadline;
     std::string aggregator;
     bool embedded = false;
+    bool verbose = false;
     std::filesystem::path json_file;         // empty: none
     std::filesystem::path output_directory;  // empty: none
 };

@@ -29,6 +29,7 @@ int run_program(const RunOptions& options) {
     launch_options.aggregator_arguments = aggregator_arguments(options, workers);
     launch_options.faults = options.faults;
     launch_options.mtu = options.mtu;
+    launch_options.show_aggregator = options.verbose;
     const LaunchResult result = launch(launch_options);
     for (const auto& failure : result.failures)
         complain(failure);

@@ -39,6 +39,7 @@ JobOutcome run_processes(const RunOptions& options, const RankTask& task, const 
     launch_options.aggregator_arguments = aggregator_arguments(options, ranks.size());
     launch_options.faults = options.faults;
     launch_options.mtu = options.mtu;
+    launch_options.show_aggregator = options.verbose;
     // The ranks that are left fail by themselves: by the deadline at the latest.
     if (options.deadline) launch_options.grace = *options.deadline + 5s;
 

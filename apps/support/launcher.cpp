@@ -83,7 +83,10 @@ class Run {
         }
         result_.interrupted_by = supervisor_.stop_requested();
         supervisor_.stop(workers_, stop_patience);
-        if (aggregator_) supervisor_.stop({&*aggregator_, 1}, stop_patience);
+        if (aggregator_) {
+            supervisor_.stop({&*aggregator_, 1}, stop_patience);
+            if (!result_.ok()) supervisor_.show(*aggregator_);
+        }
         return std::move(result_);
     }
 
@@ -116,7 +119,9 @@ class Run {
 
         const Descriptor changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
         inotify_add_watch(changes.get(), directory_.path().c_str(), IN_MOVED_TO | IN_CLOSE_WRITE);
-        aggregator_ = supervisor_.start(spec, prefix("aggregator"));
+        aggregator_ = supervisor_.start(spec, prefix("aggregator"),
+                                        options_.show_aggregator ? Supervisor::Output::passed_on
+                                                                 : Supervisor::Output::held_back);
         const auto limit = Clock::now() + aggregator_start_limit;
         while (!std::filesystem::exists(ready_file)) {
             const auto ended = supervisor_.wait(limit, changes.get());

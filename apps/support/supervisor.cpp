@@ -9,13 +9,14 @@
 #include <climits>
 #include <csignal>
 #include <string_view>
+#include <utility>
 
 namespace sumwire::apps {
 namespace {
 
 void write_all(int to, std::string_view text) {
     while (!text.empty()) {
-        const ssize_t count = write(to, text.data(), text.size());
+        const ssize_t count = ::write(to, text.data(), text.size());
         if (count < 0 && errno != EINTR && errno != EAGAIN) return;
         if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
     }
@@ -30,12 +31,26 @@ int milliseconds_until(Supervisor::Clock::time_point time) {
 
 }  // namespace
 
-Supervisor::Id Supervisor::start(const ChildSpec& spec, const std::string& prefix) {
+Supervisor::Id Supervisor::start(const ChildSpec& spec, const std::string& prefix, Output output) {
     auto process = std::make_unique<ChildProcess>(spec);
-    Stream output{process->standard_output(), STDOUT_FILENO, LinePrefixer(prefix)};
-    Stream error{process->standard_error(), STDERR_FILENO, LinePrefixer(prefix)};
-    children_.push_back({std::move(process), std::move(output), std::move(error)});
+    const bool hold_back = output == Output::held_back;
+    Stream out{process->standard_output(), hold_back ? -1 : STDOUT_FILENO, LinePrefixer(prefix)};
+    Stream error{process->standard_error(), hold_back ? -1 : STDERR_FILENO, LinePrefixer(prefix)};
+    children_.push_back({std::move(process), std::move(out), std::move(error)});
     return children_.size() - 1;
+}
+
+void Supervisor::show(Id child) {
+    for (Stream* stream : {&children_[child].output, &children_[child].error})
+        write_all(STDERR_FILENO, std::exchange(stream->held_back, {}));
+}
+
+void Supervisor::write(Stream& stream, const std::string& text) {
+    if (stream.to >= 0) {
+        write_all(stream.to, text);
+    } else {
+        stream.held_back += text;
+    }
 }
 
 void Supervisor::pass_on(Stream& stream) {
@@ -43,7 +58,7 @@ void Supervisor::pass_on(Stream& stream) {
     while (stream.from >= 0) {
         const ssize_t count = read(stream.from, piece.data(), piece.size());
         if (count > 0) {
-            write_all(stream.to, stream.lines.add({piece.data(), static_cast<std::size_t>(count)}));
+            write(stream, stream.lines.add({piece.data(), static_cast<std::size_t>(count)}));
         } else if (count == 0) {
             finish(stream);
         } else if (errno != EINTR) {
@@ -53,7 +68,7 @@ void Supervisor::pass_on(Stream& stream) {
 }
 
 void Supervisor::finish(Stream& stream) {
-    write_all(stream.to, stream.lines.finish());
+    write(stream, stream.lines.finish());
     stream.from = -1;
 }
 

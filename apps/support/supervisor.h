@@ -19,8 +19,14 @@ class Supervisor {
     using Clock = std::chrono::steady_clock;
     using Id = std::size_t;
 
-    // Starts a program whose lines of output get the prefix. Throws LaunchError.
-    Id start(const ChildSpec& spec, const std::string& prefix);
+    enum class Output {
+        passed_on,  // as it comes, with the prefix before each line
+        held_back   // kept for show
+    };
+    // Throws LaunchError.
+    Id start(const ChildSpec& spec, const std::string& prefix, Output output = Output::passed_on);
+    // Writes what was held back to standard error, once.
+    void show(Id child);
 
     struct Ended {
         Id child;
@@ -42,8 +48,9 @@ class Supervisor {
   private:
     struct Stream {
         int from;
-        int to;
+        int to;  // -1: hold back
         LinePrefixer lines;
+        std::string held_back = {};
     };
     struct Child {
         std::unique_ptr<ChildProcess> process;
@@ -52,6 +59,7 @@ class Supervisor {
         bool ended = false;
     };
 
+    static void write(Stream& stream, const std::string& text);
     static void pass_on(Stream& stream);
     static void finish(Stream& stream);
 

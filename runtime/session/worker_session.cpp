@@ -22,6 +22,9 @@ constexpr unsigned farewell_copies = 2;
 // way round.
 constexpr std::uint32_t lane_share = 4;
 
+// Packets of a lane that a timeout may put under way again at once, after losses were proved.
+constexpr std::uint32_t max_probes = 64;
+
 constexpr std::uint32_t min_slots = 8;
 
 // A quarter of the slots for the index, half for the values, a quarter for repairs.
@@ -186,14 +189,8 @@ void WorkerSession::receive_result(const nic::Header& header, std::span<const st
     const Lane::Accepted accepted = lanes_[lane].accept(header, payload);
     if (accepted == Lane::Accepted::no) return;
 
-    const InFlight& packet = in_flight_[header.slot];
-    if (packet.once) {
-        rtt_.add(now - packet.sent);
-        newest_answered_ = std::max(newest_answered_, packet.sent);
-    }
-    window_.on_result();
-    release(header.slot);
-    --lane_in_flight_[lane];
+    note_answer(lane_states_[lane], in_flight_[header.slot], now);
+    release(lane_states_[lane], header.slot);
     if (accepted == Lane::Accepted::message) {
         completed_[(completed_head_ + completed_count_++) % completed_.size()] =
             lanes_[lane].completed_token();
@@ -203,14 +200,31 @@ void WorkerSession::receive_result(const nic::Header& header, std::span<const st
 void WorkerSession::receive_pending(const nic::Header& header, std::span<const std::byte> payload) {
     const auto pending = nic::read_pending(payload);
     if (!pending || header.slot >= agreed_.slots) return;
-    if (!lanes_[lane_of(header.slot)].occupied(header.slot, header.sequence)) return;
+    const std::size_t lane = lane_of(header.slot);
+    if (!lanes_[lane].occupied(header.slot, header.sequence)) return;
+    in_flight_[header.slot].pending = true;
+    lane_states_[lane].probes = 1;
     missing_ = MissingRank{.rank = pending->missing_rank,
                            .present = pending->present,
                            .slot = header.slot};
 }
 
-void WorkerSession::release(std::uint32_t slot) {
-    waiting_[in_flight_[slot].level].remove(links_, slot);
+void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {
+    window_.on_result();
+    if (packet.once) {
+        rtt_.add(now - packet.sent);
+        lane.newest_answered = std::max(lane.newest_answered, packet.sent);
+        lane.probes = 1;
+    } else if (!packet.pending) {
+        lane.probes = std::min(2 * lane.probes, max_probes);
+    }
+}
+
+void WorkerSession::release(LaneState& lane, std::uint32_t slot) {
+    const InFlight& packet = in_flight_[slot];
+    lane.waiting[packet.level].remove(links_, slot);
+    --lane.in_flight;
+    lane.sent_again -= packet.once ? 0U : 1U;
     --in_flight_count_;
     if (missing_ && missing_->slot == slot) missing_.reset();
 }
@@ -296,25 +310,33 @@ std::size_t WorkerSession::transmit_join(Time now, std::span<SessionPacket> out)
     return 1;
 }
 
+bool WorkerSession::is_due(const LaneState& lane, const InFlight& packet, Time now) const {
+    const bool overtaken = packet.sent + reorder_window(rtt_) < lane.newest_answered;
+    const bool may_probe = !packet.once || lane.sent_again < lane.probes;
+    return overtaken || (may_probe && now - packet.sent >= level_timeout(packet.level));
+}
+
 std::size_t WorkerSession::transmit_again(Time now, std::span<SessionPacket> out) {
     std::size_t count = 0;
-    for (std::size_t level = 0; level < levels; ++level) {
-        const Time timeout = level_timeout(level);
-        while (count < out.size() && !waiting_[level].empty()) {
-            const std::uint32_t slot = waiting_[level].front();
-            InFlight& packet = in_flight_[slot];
-            const bool overtaken =
-                level < 2 && packet.sent + reorder_window(rtt_) < newest_answered_;
-            if (now - packet.sent < timeout && !overtaken) break;
+    for (std::size_t i = 0; i < lane_count; ++i) {
+        LaneState& lane = lane_states_[i];
+        for (SlotList& level : lane.waiting) {
+            while (count < out.size() && !level.empty()) {
+                const std::uint32_t slot = level.front();
+                InFlight& packet = in_flight_[slot];
+                if (!is_due(lane, packet, now)) break;
 
-            waiting_[level].remove(links_, slot);
-            packet = {.sent = now,
-                      .level = static_cast<std::uint8_t>(std::min(level + 1, levels - 1)),
-                      .once = false};
-            waiting_[packet.level].push_back(links_, slot);
-            window_.on_loss();
-            ++retransmissions_;
-            write_data(lanes_[lane_of(slot)].packet_in(slot), out[count++]);
+                level.remove(links_, slot);
+                lane.sent_again += packet.once ? 1U : 0U;
+                packet = {.sent = now,
+                          .level = static_cast<std::uint8_t>(
+                              std::min<std::size_t>(packet.level + 1U, levels - 1)),
+                          .once = false};
+                lane.waiting[packet.level].push_back(links_, slot);
+                window_.on_loss();
+                ++retransmissions_;
+                write_data(lanes_[i].packet_in(slot), out[count++]);
+            }
         }
     }
     return count;
@@ -324,14 +346,15 @@ std::size_t WorkerSession::transmit_fresh(Time now, std::span<SessionPacket> out
     std::size_t count = 0;
     // Later rounds first: they free chunks, which lets earlier rounds begin.
     for (std::size_t lane = lane_count; lane-- != 0;) {
+        LaneState& state = lane_states_[lane];
         while (count < out.size() &&
-               (in_flight_count_ < window_.packets() || lane_in_flight_[lane] < lane_share)) {
+               (in_flight_count_ < window_.packets() || state.in_flight < lane_share)) {
             const auto packet = lanes_[lane].next_packet();
             if (!packet) break;
-            in_flight_[packet->slot] = {.sent = now, .level = 0, .once = true};
-            waiting_[0].push_back(links_, packet->slot);
+            in_flight_[packet->slot] = {.sent = now};
+            state.waiting[0].push_back(links_, packet->slot);
+            ++state.in_flight;
             ++in_flight_count_;
-            ++lane_in_flight_[lane];
             write_data(*packet, out[count++]);
         }
     }
@@ -376,10 +399,12 @@ Time WorkerSession::next_deadline() const {
 
     const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
     Time deadline = std::min(last_sent_ + heartbeat_interval, last_heard_ + patience);
-    for (std::size_t level = 0; level < levels; ++level) {
-        if (waiting_[level].empty()) continue;
-        deadline = std::min(deadline,
-                            in_flight_[waiting_[level].front()].sent + level_timeout(level));
+    for (const LaneState& lane : lane_states_) {
+        for (std::size_t level = 0; level < levels; ++level) {
+            if (lane.waiting[level].empty()) continue;
+            const std::uint32_t oldest = lane.waiting[level].front();
+            deadline = std::min(deadline, in_flight_[oldest].sent + level_timeout(level));
+        }
     }
     return deadline;
 }

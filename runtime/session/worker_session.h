@@ -94,14 +94,28 @@ class WorkerSession {
     std::uint64_t retransmissions() const { return retransmissions_; }
 
   private:
-    // Packets under way, by how often they were sent: each level waits twice as long as the one
-    // before, so each list is in order of time and only its front needs a look.
+    // Packets under way, by lane and by how often they were sent: each level waits twice as long as
+    // the one before, so each list is in order of time and only its front needs a look.
     static constexpr std::size_t levels = 6;
+
+    struct LaneState {
+        std::array<SlotList, levels> waiting;
+        std::uint32_t in_flight = 0;
+        std::uint32_t sent_again = 0;  // of those, more than once
+        // How many may be under way again after a timeout. A timeout alone tells a late rank from a
+        // loss as little as a late answer does, so it asks with one packet; answers that prove
+        // losses double the number, until packets flow again.
+        std::uint32_t probes = 1;
+        // Latest sending time among the packets that were sent once and answered. Results come in
+        // the order of packets, so one that was sent well before and stays unanswered is lost.
+        Time newest_answered{};
+    };
 
     struct InFlight {
         Time sent{};
         std::uint8_t level = 0;
-        bool once = true;  // sent exactly once: its result is a sample of the round trip
+        bool once = true;      // sent exactly once: its result is a sample of the round trip
+        bool pending = false;  // sent again, and the aggregator said that it waits for others
     };
 
     void begin_running(const nic::Welcome& welcome, std::uint64_t session, Time now);
@@ -109,11 +123,13 @@ class WorkerSession {
     void check_joining(Time now);
     void check_aggregator(Time now);
     Time level_timeout(std::size_t level) const;
+    bool is_due(const LaneState& lane, const InFlight& packet, Time now) const;
+    void note_answer(LaneState& lane, const InFlight& packet, Time now);
 
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_pending(const nic::Header& header, std::span<const std::byte> payload);
-    void release(std::uint32_t slot);
+    void release(LaneState& lane, std::uint32_t slot);
 
     std::size_t transmit_join(Time now, std::span<SessionPacket> out);
     std::size_t transmit_again(Time now, std::span<SessionPacket> out);
@@ -141,12 +157,10 @@ class WorkerSession {
 
     // Running.
     std::vector<Lane> lanes_;
-    std::array<std::uint32_t, lane_count> lane_in_flight_{};
+    std::array<LaneState, lane_count> lane_states_;
     std::vector<InFlight> in_flight_;
     SlotLinks links_{0};
-    std::array<SlotList, levels> waiting_;
     std::uint32_t in_flight_count_ = 0;
-    Time newest_answered_{};  // latest sending time among the packets that were answered
     std::vector<std::uint64_t> completed_;  // a ring
     std::size_t completed_head_ = 0;
     std::size_t completed_count_ = 0;

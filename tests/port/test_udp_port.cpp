@@ -4,10 +4,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "nic/udp_port.h"
+#include "nic/udp_socket.h"
+#include "nic/udp_transmitter.h"
 #include "tests/port/traffic.h"
 
 namespace sumwire::nic {
@@ -152,6 +156,30 @@ TEST(UdpPort, PeersThatAreGoneDoNotDisturb) {
         EXPECT_TRUE(message.equals(received.datagram));
         other.release({&received, 1});
     }
+}
+
+// Without checksums the kernel refuses to segment: datagrams go one by one, and none is lost.
+TEST(UdpTransmitter, GoesOnWithoutSegmentationWhereTheKernelRefusesIt) {
+    UdpSocket socket({loopback, 0, 0});
+    if (!socket.can_segment()) GTEST_SKIP() << "this kernel has no UDP_SEGMENT; use 4.18 or later";
+    socket.omit_checksums();
+    LivePortCounters counters;
+    UdpTransmitter transmitter(socket.fd(), 1472, true, counters);
+    UdpPort receiver(on_loopback());
+    const auto messages = make_messages(100, 200);
+    std::vector<TxPacket> packets;
+    for (const Message& message : messages)
+        packets.push_back(message.to(receiver.info().local));
+    for (int round = 0; round < 2; ++round) {
+        ASSERT_EQ(transmitter.transmit(packets), packets.size());
+        for (const Message& message : messages) {
+            RxPacket packet;
+            ASSERT_TRUE(poll_until([&] { return receiver.receive({&packet, 1}) == 1; }));
+            EXPECT_TRUE(message.equals(packet.datagram));
+            receiver.release({&packet, 1});
+        }
+    }
+    EXPECT_EQ(counters.read().tx_packets, 200U);
 }
 
 // All buffers are with the caller: the port neither spins nor forgets.

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
              "--workers 5", "leave the option out"},
         Case{"size_and_gradients", "allreduce --gradients tests/data/gradients/ncf --min 1K",
              "--min", "--help"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& wrong) { return wrong.param.name; });
 
 TEST(BenchHelp, GoesToStandardOutput) {
     for (const auto* arguments :

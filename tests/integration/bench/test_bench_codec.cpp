@@ -31,7 +31,9 @@ void expect_plausible(const json& row) {
     const double bound = row["elements"].get<double>() * (entropy / 8 + 4 * density);
     EXPECT_NEAR(row["bound_bytes"].get<double>() / bound, 1.0, 1e-6);
     // Nothing beats the bound but `exact`, whose fields may be narrower than a float.
-    if (row["arithmetic"] != "exact") EXPECT_GT(row["wire_bytes"], bound);
+    if (row["arithmetic"] != "exact") {
+        EXPECT_GT(row["wire_bytes"].get<double>(), bound);
+    }
 }
 
 TEST(BenchCodec, RealGradients) {
@@ -51,9 +53,15 @@ TEST(BenchCodec, RealGradients) {
                                  (row["warmed"].get<bool>() ? " warmed" : "");
         EXPECT_TRUE(seen.insert(name).second) << name << " twice";
         const double share = row["wire_bytes"].get<double>() / row["dense_bytes"].get<double>();
-        if (name == "dense f32") EXPECT_NEAR(share, 1.0, 1e-9);
-        if (name == "packed f32") EXPECT_LE(share, 0.20);
-        if (name.starts_with("sketch fixed32")) EXPECT_LE(share, 0.30);
+        if (name == "dense f32") {
+            EXPECT_NEAR(share, 1.0, 1e-9);
+        }
+        if (name == "packed f32") {
+            EXPECT_LE(share, 0.20);
+        }
+        if (name.starts_with("sketch fixed32")) {
+            EXPECT_LE(share, 0.30);
+        }
     }
     EXPECT_EQ(seen, (std::set<std::string>{"dense exact", "dense f32", "dense fixed32",
                                            "packed exact", "packed f32", "packed fixed32",

@@ -30,8 +30,6 @@ void expect_as_mpfr(const std::vector<float>& values) {
         EXPECT_EQ(bits_of(sum.rounded(divisor)), bits_of(expected))
             << values.size() << " values, divided by " << divisor;
     }
-    EXPECT_NEAR(sum.magnitude(), std::fabs(real.approximately()),
-                1e-15 * std::fabs(real.approximately()));
 }
 
 TEST(ExactAccumulator, KeepsWhatFloatsWouldLose) {
@@ -67,19 +65,8 @@ TEST(ExactAccumulator, ZeroIsPositive) {
         ExactAccumulator sum;
         for (const float value : values)
             sum.add(value);
-        EXPECT_EQ(bits_of(sum.rounded()), 0U);
+        EXPECT_EQ(bits_of(sum.rounded(1)), 0U);
         EXPECT_EQ(bits_of(sum.rounded(3)), 0U);
-    }
-}
-
-TEST(ExactAccumulator, AddsMultiples) {
-    ExactAccumulator sum;
-    Real real;
-    for (const auto& [value, times] :
-         std::vector<std::pair<float, long>>{{0.1F, 1024}, {3e38F, -7}, {-1e-40F, 1'000'000}}) {
-        sum.add(value, times);
-        real.add(value, times);
-        EXPECT_EQ(bits_of(sum.rounded(5)), bits_of(real.quotient(5)));
     }
 }
 
@@ -93,8 +80,10 @@ TEST_P(RandomSums, AreAsMpfrHasThem) {
         const bool near = random() % 2 == 0;
         const std::uint32_t exponent = random() % 255;
         for (float& value : values) {
-            const std::uint32_t own = near ? std::min(254U, exponent + random() % 4) : random() % 255;
-            value = std::bit_cast<float>((random() & 0x807fffffU) | own << 23U);
+            const auto own = static_cast<std::uint32_t>(
+                near ? std::min(254UL, exponent + random() % 4) : random() % 255);
+            value = std::bit_cast<float>(static_cast<std::uint32_t>(random() & 0x807fffffU) |
+                                         own << 23U);
         }
         if (random() % 4 == 0) values.push_back(-values.front());
         expect_as_mpfr(values);

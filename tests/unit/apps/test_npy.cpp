@@ -36,7 +36,8 @@ TEST_F(Npy, ReadsAnyShapeFlattened) {
     EXPECT_THAT(read_npy(write("s.npy", float32_npy("()", three_floats.substr(0, 4)))),
                 ElementsAre(1.0F));
     EXPECT_THAT(read_npy(write("e.npy", float32_npy("(0,)", ""))), IsEmpty());
-    EXPECT_THAT(read_npy(write("e.npy", float32_npy("(4294967296, 4294967296, 0)", ""))), IsEmpty());
+    EXPECT_THAT(read_npy(write("e.npy", float32_npy("(4294967296, 4294967296, 0)", ""))),
+                IsEmpty());
 }
 
 TEST_F(Npy, ReadsKeysInAnyOrderAndLongerLengthFields) {
@@ -59,7 +60,9 @@ TEST_F(Npy, ReadsLargeCompressedFiles) {
     std::mt19937 random(1);
     std::vector<float> values(3'000'001);
     for (float& value : values)
-        value = random() % 4 == 0 ? std::bit_cast<float>(random() & 0x7f7fffffU) : 0.0F;
+        value = random() % 4 == 0
+                    ? std::bit_cast<float>(static_cast<std::uint32_t>(random() & 0x7f7fffffU))
+                    : 0.0F;
     std::string data(values.size() * sizeof(float), '\0');
     std::memcpy(data.data(), values.data(), data.size());
     EXPECT_EQ(read_npy(write("a.npy.zst", compress(float32_npy("(3000001,)", data)))), values);
@@ -89,7 +92,7 @@ std::vector<BadFile> bad_files() {
     const std::string good = float32_npy("(3,)", three_floats);
     const std::string packed = compress(good);
     std::string corrupt = compress(float32_npy("(4096,)", std::string(16384, 'x')));
-    corrupt[corrupt.size() / 2] = static_cast<char>(corrupt[corrupt.size() / 2] ^ 0x55);
+    corrupt[4] = static_cast<char>(~corrupt[4]);  // the frame's header
     const auto of_type = [](const std::string& descr, const std::string& data) {
         return npy_bytes("{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,), }", data);
     };
@@ -101,8 +104,8 @@ std::vector<BadFile> bad_files() {
         {"other version", std::string("\x93NUMPY\x09\x00", 8), {"version 9"}},
         {"header cut", good.substr(0, 40), {"truncated", "header"}},
         {"length cut", good.substr(0, 9), {"truncated", "header"}},
-        {"data cut", good.substr(0, good.size() - 5), {"truncated", "7 of 12 bytes"}},
-        {"no data", good.substr(0, good.size() - 12), {"truncated", "0 of 12 bytes"}},
+        {"data cut", good.substr(0, good.size() - 5), {"truncated", "5 of its 12 bytes"}},
+        {"no data", good.substr(0, good.size() - 12), {"truncated", "12 of its 12 bytes"}},
         {"surplus", good + "x", {"goes on after the 3 elements"}},
         {"second array", good + good, {"goes on after"}},
         {"float64", of_type("'<f8'", std::string(8, '\0')), {"float64 ('<f8')", "astype('<f4')"}},
@@ -116,17 +119,19 @@ std::vector<BadFile> bad_files() {
          {"Fortran order", "ascontiguousarray"}},
         {"huge header", huge_header, {"header of 2147483647 bytes", "damaged"}},
         {"huge shape", float32_npy("(4000000000000000000,)", three_floats), {"no memory holds"}},
-        {"overflowing shape", float32_npy("(99999999, 99999999, 99999999)", ""), {"no memory holds"}},
+        {"overflowing shape",
+         float32_npy("(99999999, 99999999, 99999999)", ""),
+         {"no memory holds"}},
         {"no integer", float32_npy("(99999999999999999999999,)", ""), {"damaged .npy header"}},
         {"negative shape", float32_npy("(-3,)", three_floats), {"damaged .npy header"}},
         {"no dictionary", npy_bytes("hello", ""), {"damaged .npy header", "'{'"}},
         {"key missing", npy_bytes("{'descr': '<f4', 'shape': (3,)}", three_floats), {"missing"}},
         {"key twice", npy_bytes("{'descr': '<f4', 'descr': '<f4'}", ""), {"twice"}},
-        {"damaged zstd", corrupt, {"damaged zstd"}},
+        {"damaged zstd", corrupt, {"cannot be unpacked with zstd"}},
         {"zstd cut", packed.substr(0, packed.size() - 4), {"truncated", "zstd frame"}},
         {"zstd of nothing", compress(""), {"not a .npy file"}},
-        {"zstd and surplus", packed + "surplus", {"damaged zstd"}},
-        {"data cut, packed", compress(good.substr(0, good.size() - 4)), {"8 of 12 bytes"}},
+        {"zstd and surplus", packed + "surplus", {"cannot be unpacked with zstd"}},
+        {"data cut, packed", compress(good.substr(0, good.size() - 4)), {"4 of its 12 bytes"}},
     };
 }
 
@@ -145,7 +150,7 @@ TEST_F(Npy, NamesWhatIsNoFile) {
     EXPECT_THAT(message_of<InputError>([] { read_npy("/nowhere/a.npy"); }),
                 AllOf(HasSubstr("cannot open '/nowhere/a.npy'"), HasSubstr("No such file")));
     EXPECT_THAT(message_of<InputError>([&] { read_npy(directory()); }),
-                HasSubstr("not a regular file"));
+                HasSubstr("is a directory"));
 }
 
 TEST_F(Npy, ASmallFileCannotAskForMuchMemory) {
@@ -186,7 +191,8 @@ TEST_F(Npy, SurvivesMutatedFiles) {
 }
 
 TEST(NpyDictionary, SurvivesEveryPrefixAndRandomText) {
-    const std::string good = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3, 4,), }";
+    const std::string good =
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3, 4,), }";
     EXPECT_EQ(parse_npy_dictionary(good).descr, "structured");
     for (std::size_t length = 0; length < good.size(); ++length)
         EXPECT_THROW(parse_npy_dictionary(std::string_view(good).substr(0, length)),

@@ -29,7 +29,8 @@ Ranks random_ranks(unsigned seed, std::size_t world_size, std::size_t count) {
         for (float& value : rank)
             value = random() % 3 == 0
                         ? 0.0F
-                        : std::bit_cast<float>((random() & 0x807fffffU) | (100 + random() % 30) << 23U);
+                        : std::bit_cast<float>(static_cast<std::uint32_t>(
+                              (random() & 0x807fffffU) | (100 + random() % 30) << 23U));
     return ranks;
 }
 
@@ -82,7 +83,7 @@ TEST(ReferenceSum, BoundsHoldForAnyRoundingToHalfAUnitAndNotForMore) {
     ASSERT_EQ(bounds.size(), 2U);
     // The largest magnitude is 1.5 and three ranks need two bits of carry: half a unit is 2^-28.
     EXPECT_GE(bounds[0], 3 * 0x1p-28);
-    EXPECT_LE(bounds[0], 3 * 0x1p-28 + 4.5 * 0x1p-23);
+    EXPECT_LE(bounds[0], 3 * 0x1p-28 + (4.5 + 3 * 0x1p-28) * 0x1p-23 + 0x1p-149);
     EXPECT_LT(bounds[1], bounds[0] / 500);
     EXPECT_NEAR(fixed32_bounds(ranks, ReferenceOp::average, 2)[0], bounds[0] / 3, 1e-12);
 }
