@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <rte_cycles.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <exception>
+#include <filesystem>
 #include <latch>
 #include <memory>
 #include <stdexcept>
@@ -16,6 +16,7 @@
 
 #include "apps/bench/load_worker.h"
 #include "apps/bench/statistics.h"
+#include "apps/support/temporary_directory.h"
 #include "nic/port_spec.h"
 #include "switch_emu/aggregator_loop.h"
 
@@ -32,7 +33,7 @@ struct PortSpecs {
     std::vector<std::string> workers;
 };
 
-PortSpecs port_specs(LoadPort port, unsigned workers) {
+PortSpecs port_specs(LoadPort port, unsigned workers, const std::filesystem::path& sockets) {
     // Devices and networks keep their names for the life of the process: each run has its own.
     static unsigned run = 0;
     ++run;
@@ -48,11 +49,14 @@ PortSpecs port_specs(LoadPort port, unsigned workers) {
                 specs.workers.push_back(specs.aggregator);
                 break;
             case LoadPort::memif: {
+                // A socket for each link: a client that starts in the server's own process must
+                // find room in the queue of connections, as nobody takes them out meanwhile.
+                const auto socket = sockets / fmt::format("link{}.sock", rank);
                 const auto link = [&](std::string_view role, unsigned host) {
                     return fmt::format(
-                        "dpdk:net_memif{}{}{},role={},id={},socket=/tmp/sumwire-bench-{}-{}.sock,"
-                        "socket-abstract=no;ip=10.{}.{}.{};port={}",
-                        role, run, rank, role, rank, getpid(), run, run % 256, rank, host,
+                        "dpdk:net_memif{}{}{},role={},socket={},socket-abstract=no;"
+                        "ip=10.{}.{}.{};port={}",
+                        role, run, rank, role, socket.string(), run % 256, rank, host,
                         nic::default_udp_port);
                 };
                 specs.aggregator += (rank > 0 ? " + " : "") + link("server", 1);
@@ -85,7 +89,7 @@ class PortBench {
           finished_(spec.workers),
           results_(spec.workers),
           errors_(spec.workers + 1) {
-        const auto specs = port_specs(port, spec.workers);
+        const auto specs = port_specs(port, spec.workers, directory_.path());
         port_ = nic::open_port(specs.aggregator, {});
         loop_ = std::make_unique<aggregator::AggregatorLoop>(
             *port_, aggregator::AggregatorLoop::Options{.limits = {},
@@ -186,6 +190,7 @@ class PortBench {
         return summary;
     }
 
+    TemporaryDirectory directory_;
     AggregatorLoad load_;
     LoadSchedule schedule_;
     std::unique_ptr<nic::PacketPort> port_;

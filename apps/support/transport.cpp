@@ -72,12 +72,16 @@ TransportPlan plan_transport(Transport transport, unsigned workers, unsigned mtu
         }
         return plan;
     }
+    // A frame in each buffer, and a buffer for each packet that may be under way: a ring that holds
+    // fewer drops what a busy process does not fetch in time.
+    const std::size_t frame = (mtu + 14 + 63) / 64 * 64;
     // Each memif is a link of its own, so the aggregator can have the same address on all of them.
     plan.aggregator_address = "10.78.0.254";
     for (unsigned rank = 0; rank < workers; ++rank) {
         const auto link = [&](unsigned number, std::string_view role) {
-            return fmt::format("dpdk:net_memif{},role={},id={},socket={},socket-abstract=no", number,
-                               role, rank, (sockets / "memif.sock").string());
+            return fmt::format(
+                "dpdk:net_memif{},role={},id={},socket={},socket-abstract=no,rsize=10,bsize={}",
+                number, role, rank, (sockets / "memif.sock").string(), frame);
         };
         plan.aggregator_port += fmt::format("{}{};ip={}{}", rank == 0 ? "" : " + ",
                                             link(rank, "server"), plan.aggregator_address,

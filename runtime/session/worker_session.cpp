@@ -211,6 +211,7 @@ void WorkerSession::receive_pending(const nic::Header& header, std::span<const s
 
 void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {
     window_.on_result();
+    lane.last_answer = now;
     if (packet.once) {
         rtt_.add(now - packet.sent);
         lane.newest_answered = std::max(lane.newest_answered, packet.sent);
@@ -313,7 +314,11 @@ std::size_t WorkerSession::transmit_join(Time now, std::span<SessionPacket> out)
 bool WorkerSession::is_due(const LaneState& lane, const InFlight& packet, Time now) const {
     const bool overtaken = packet.sent + reorder_window(rtt_) < lane.newest_answered;
     const bool may_probe = !packet.once || lane.sent_again < lane.probes;
-    return overtaken || (may_probe && now - packet.sent >= level_timeout(packet.level));
+    return overtaken || (may_probe && now >= timeout_of(lane, packet));
+}
+
+Time WorkerSession::timeout_of(const LaneState& lane, const InFlight& packet) const {
+    return std::max(packet.sent, lane.last_answer) + level_timeout(packet.level);
 }
 
 std::size_t WorkerSession::transmit_again(Time now, std::span<SessionPacket> out) {
@@ -400,10 +405,9 @@ Time WorkerSession::next_deadline() const {
     const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
     Time deadline = std::min(last_sent_ + heartbeat_interval, last_heard_ + patience);
     for (const LaneState& lane : lane_states_) {
-        for (std::size_t level = 0; level < levels; ++level) {
-            if (lane.waiting[level].empty()) continue;
-            const std::uint32_t oldest = lane.waiting[level].front();
-            deadline = std::min(deadline, in_flight_[oldest].sent + level_timeout(level));
+        for (const SlotList& level : lane.waiting) {
+            if (level.empty()) continue;
+            deadline = std::min(deadline, timeout_of(lane, in_flight_[level.front()]));
         }
     }
     return deadline;

@@ -109,6 +109,8 @@ class WorkerSession {
         // Latest sending time among the packets that were sent once and answered. Results come in
         // the order of packets, so one that was sent well before and stays unanswered is lost.
         Time newest_answered{};
+        // When the last result came: while they come, time alone says nothing.
+        Time last_answer{};
     };
 
     struct InFlight {
@@ -124,6 +126,7 @@ class WorkerSession {
     void check_aggregator(Time now);
     Time level_timeout(std::size_t level) const;
     bool is_due(const LaneState& lane, const InFlight& packet, Time now) const;
+    Time timeout_of(const LaneState& lane, const InFlight& packet) const;
     void note_answer(LaneState& lane, const InFlight& packet, Time now);
 
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);

@@ -153,7 +153,7 @@ TEST_P(LostWorker, IsNamedByAllOthersWithinTheDeadline) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, LostWorker, testing::Values("udp", "memif", "veth"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& way) { return std::string(way.param); });
 
 TEST(LostAggregator, IsNamed) {
     // Rank 0's program ends the aggregator, which is its sibling.

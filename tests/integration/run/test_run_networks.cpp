@@ -87,7 +87,7 @@ TEST_P(Interruption, EndsAllProcesses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Interruption, testing::Values("udp", "memif", "veth"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& way) { return std::string(way.param); });
 
 }  // namespace
 }  // namespace sumwire::test

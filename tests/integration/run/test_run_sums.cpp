@@ -141,9 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Choice{"packed", "exact", 0.30}, Choice{"packed", "f32", 0.20},
                                      Choice{"sketch", "fixed32", 0.30},
                                      Choice{"dense", "exact", 1.50})),
-    [](const auto& info) {
-        const Choice& choice = std::get<1>(info.param);
-        return std::string(std::get<0>(info.param)) + "_" + choice.codec + "_" + choice.arithmetic;
+    [](const auto& way) {
+        const Choice& choice = std::get<1>(way.param);
+        return std::string(std::get<0>(way.param)) + "_" + choice.codec + "_" + choice.arithmetic;
     });
 
 TEST(Averages, AreRoundedOnce) {
