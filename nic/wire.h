@@ -44,7 +44,7 @@ enum class PacketType : std::uint8_t {
     waiting = 6,    // aggregator -> worker: joined, other ranks still missing
     welcome = 7,    // aggregator -> worker: all ranks are here, the session begins
     refused = 8,    // aggregator -> worker: this join cannot succeed
-    leave = 9,      // worker -> aggregator: this rank is done
+    leave = 9,      // worker -> aggregator: this rank is done; answered by the same type
     peer_lost = 10  // aggregator -> worker: a rank left or fell silent, the session is over
 };
 

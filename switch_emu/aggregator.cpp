@@ -119,7 +119,9 @@ Aggregator::Impl::Sender Aggregator::Impl::sender(const nic::Endpoint& from,
             return {session, member};
         }
     } else if (const Obituary* obituary = sessions.obituary(header.session, now)) {
-        if (obituary->lost.has_value() && header.type != nic::PacketType::leave) {
+        if (header.type == nic::PacketType::leave) {
+            answer_echo(out, from, header);
+        } else if (obituary->lost.has_value()) {
             answer_peer_lost(out, from, header.rank, header.session, *obituary->lost);
         }
         return {};
@@ -147,13 +149,15 @@ void Aggregator::Impl::contribution(const nic::Endpoint& from, const nic::Header
 
 void Aggregator::Impl::heartbeat(const nic::Endpoint& from, const nic::Header& header, Time now,
                                  Outbox& out) {
-    if (sender(from, header, now, out).session != nullptr) answer_heartbeat(out, from, header);
+    if (sender(from, header, now, out).session != nullptr) answer_echo(out, from, header);
 }
 
 void Aggregator::Impl::leave(const nic::Endpoint& from, const nic::Header& header, Time now,
                              Outbox& out) {
     const auto [session, member] = sender(from, header, now, out);
-    if (session == nullptr || member->left) return;
+    if (session == nullptr) return;
+    answer_echo(out, from, header);
+    if (member->left) return;
     membership.leave(*session, header.rank, now, out);
 }
 

@@ -42,8 +42,8 @@ void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& con
     answer_data(out, to, header, payload, sealed);
 }
 
-void answer_heartbeat(Outbox& out, const nic::Endpoint& to, const nic::Header& heartbeat) {
-    answer_data(out, to, heartbeat, {}, true);
+void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header) {
+    answer_data(out, to, header, {}, true);
 }
 
 void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,

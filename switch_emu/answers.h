@@ -20,7 +20,8 @@ void answer_data(Outbox& out, const nic::Endpoint& to, const nic::Header& header
 void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
                     const nic::Pending& pending, bool sealed);
 
-void answer_heartbeat(Outbox& out, const nic::Endpoint& to, const nic::Header& heartbeat);
+// Heartbeats and farewells are answered by the same packet.
+void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header);
 
 void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,
                       std::uint64_t session, const nic::PeerLostNotice& notice);

@@ -96,13 +96,15 @@ bool run_port(const Settings& settings, LoadPort port, Progress& progress, JsonF
                        {"resent"},
                        {"exact"}});
     table.print_head();
+    // For all rows: a device is set up once.
+    const LoadNetwork network(port, settings.workers);
     bool exact = true;
     for (const auto payload : settings.payloads) {
         for (const auto window : settings.windows) {
             progress.show(
                 fmt::format("{}: payload {}, window {}", to_string(port), payload, window));
             const auto result = measure_aggregator_port(
-                port, {.workers = settings.workers, .slots = window, .payload_bytes = payload},
+                network, {.workers = settings.workers, .slots = window, .payload_bytes = payload},
                 nic::parse_polling(settings.polling), settings.seconds);
             progress.clear();
             table.print_row({"add_i32", fmt::format("{}", payload), fmt::format("{}", window),

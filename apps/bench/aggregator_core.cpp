@@ -65,7 +65,7 @@ class CoreBench {
 
     void join() {
         for (unsigned rank = 0; rank < load_.spec().workers; ++rank)
-            aggregator_.receive(address(rank), join_datagram(load_.spec(), rank, true),
+            aggregator_.receive(address(rank), join_datagram(load_.spec(), rank, rank),
                                 steady_now(), outbox_);
         const auto header =
             outbox_.empty() ? std::nullopt : nic::read_header(outbox_.packets().back().header);

@@ -128,13 +128,12 @@ std::string_view op_name(nic::Op op) {
     return "none";
 }
 
-std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, bool padded) {
-    std::vector<std::byte> datagram(
-        nic::header_bytes +
-        (padded ? std::max(spec.payload_bytes, nic::Join::bytes) : nic::Join::bytes));
+std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, std::uint64_t nonce) {
+    std::vector<std::byte> datagram(nic::header_bytes +
+                                    std::max(spec.payload_bytes, nic::Join::bytes));
     nic::write_header({.type = nic::PacketType::join, .rank = static_cast<std::uint16_t>(rank)},
                       std::span(datagram).first<nic::header_bytes>());
-    nic::write(nic::Join{.nonce = 0x5357'0000U + rank,
+    nic::write(nic::Join{.nonce = nonce,
                          .rank = static_cast<std::uint16_t>(rank),
                          .world_size = static_cast<std::uint16_t>(spec.workers),
                          .payload_bytes = static_cast<std::uint16_t>(spec.payload_bytes),

@@ -51,8 +51,9 @@ class AggregatorLoad {
 nic::Op parse_op(std::string_view text);
 std::string_view op_name(nic::Op op);
 
-// Packets that enter and leave a job, as whole datagrams.
-std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, bool padded);
+// Packets that enter and leave a job, as whole datagrams. A join is always padded to the payload: a
+// path that drops datagrams of the chosen size is a reason to stop.
+std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, std::uint64_t nonce);
 std::vector<std::byte> leave_datagram(unsigned rank, std::uint64_t session);
 
 }  // namespace sumwire::apps

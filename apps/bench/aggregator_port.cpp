@@ -1,13 +1,11 @@
 #include "apps/bench/aggregator_port.h"
 
-#include <fmt/core.h>
 #include <pthread.h>
 #include <rte_cycles.h>
 #include <time.h>
 
 #include <atomic>
 #include <exception>
-#include <filesystem>
 #include <latch>
 #include <memory>
 #include <stdexcept>
@@ -16,8 +14,6 @@
 
 #include "apps/bench/load_worker.h"
 #include "apps/bench/statistics.h"
-#include "apps/support/temporary_directory.h"
-#include "nic/port_spec.h"
 #include "switch_emu/aggregator_loop.h"
 
 namespace sumwire::apps {
@@ -27,46 +23,6 @@ using namespace std::chrono_literals;
 
 constexpr Time warm_up = 100ms;
 constexpr Time join_patience = 10s;
-
-struct PortSpecs {
-    std::string aggregator;
-    std::vector<std::string> workers;
-};
-
-PortSpecs port_specs(LoadPort port, unsigned workers, const std::filesystem::path& sockets) {
-    // Devices and networks keep their names for the life of the process: each run has its own.
-    static unsigned run = 0;
-    ++run;
-    PortSpecs specs;
-    for (unsigned rank = 0; rank < workers; ++rank) {
-        switch (port) {
-            case LoadPort::inproc:
-                specs.aggregator = fmt::format("inproc:bench{}", run);
-                specs.workers.push_back(specs.aggregator);
-                break;
-            case LoadPort::udp:
-                specs.aggregator = "udp:bind=127.0.0.1";
-                specs.workers.push_back(specs.aggregator);
-                break;
-            case LoadPort::memif: {
-                // A socket for each link: a client that starts in the server's own process must
-                // find room in the queue of connections, as nobody takes them out meanwhile.
-                const auto socket = sockets / fmt::format("link{}.sock", rank);
-                const auto link = [&](std::string_view role, unsigned host) {
-                    return fmt::format(
-                        "dpdk:net_memif{}{}{},role={},socket={},socket-abstract=no;"
-                        "ip=10.{}.{}.{};port={}",
-                        role, run, rank, role, socket.string(), run % 256, rank, host,
-                        nic::default_udp_port);
-                };
-                specs.aggregator += (rank > 0 ? " + " : "") + link("server", 1);
-                specs.workers.push_back(link("client", 2));
-                break;
-            }
-        }
-    }
-    return specs;
-}
 
 double cpu_seconds(std::jthread& thread) {
     clockid_t clock{};
@@ -83,34 +39,26 @@ void sleep_until(Time time) {
 
 class PortBench {
   public:
-    PortBench(LoadPort port, const LoadSpec& spec, nic::Polling polling)
+    PortBench(const LoadNetwork& network, const LoadSpec& spec, nic::Polling polling)
         : load_(spec),
+          loop_(network.aggregator(), {.limits = {},
+                                       .polling = polling,
+                                       .pollers = spec.workers + 1,
+                                       .finish_after_last_job = false,
+                                       .observer = {}}),
           joined_(spec.workers + 1),
           finished_(spec.workers),
           results_(spec.workers),
           errors_(spec.workers + 1) {
-        const auto specs = port_specs(port, spec.workers, directory_.path());
-        port_ = nic::open_port(specs.aggregator, {});
-        loop_ = std::make_unique<aggregator::AggregatorLoop>(
-            *port_, aggregator::AggregatorLoop::Options{.limits = {},
-                                                        .polling = polling,
-                                                        .pollers = spec.workers + 1,
-                                                        .finish_after_last_job = false,
-                                                        .observer = {}});
-        for (unsigned rank = 0; rank < spec.workers; ++rank) {
-            // A composite of links: each worker's own is the one to reach the aggregator at.
-            auto to = port_->info().local;
-            if (port == LoadPort::memif) to.address += rank << 8U;
-            to.link = 0;
+        for (unsigned rank = 0; rank < spec.workers; ++rank)
             workers_.push_back(std::make_unique<LoadWorker>(
-                nic::open_port(specs.workers[rank], {.udp_port = 0, .peer = to}), to, rank, load_,
+                network.worker(rank), network.aggregator_address(rank), rank, load_,
                 nic::IdleStrategy(polling, spec.workers + 1)));
-        }
     }
 
     PortResult run(double seconds) {
         std::jthread aggregator([this](const std::stop_token& stop) {
-            guarded(load_.spec().workers, [&] { loop_->run(stop); });
+            guarded(load_.spec().workers, [&] { loop_.run(stop); });
         });
         std::vector<std::jthread> threads;
         for (unsigned rank = 0; rank < load_.spec().workers; ++rank)
@@ -190,11 +138,9 @@ class PortBench {
         return summary;
     }
 
-    TemporaryDirectory directory_;
     AggregatorLoad load_;
     LoadSchedule schedule_;
-    std::unique_ptr<nic::PacketPort> port_;
-    std::unique_ptr<aggregator::AggregatorLoop> loop_;
+    aggregator::AggregatorLoop loop_;
     std::vector<std::unique_ptr<LoadWorker>> workers_;
     std::latch joined_;
     std::atomic<bool> started_{false};
@@ -205,39 +151,9 @@ class PortBench {
 
 }  // namespace
 
-LoadPort parse_load_port(std::string_view text) {
-    for (const auto port : {LoadPort::inproc, LoadPort::udp, LoadPort::memif})
-        if (text == to_string(port)) return port;
-    throw std::invalid_argument(fmt::format("--port {}: unknown; use inproc, udp or memif", text));
-}
-
-std::string_view to_string(LoadPort port) {
-    switch (port) {
-        case LoadPort::inproc:
-            return "inproc";
-        case LoadPort::udp:
-            return "udp";
-        case LoadPort::memif:
-            return "memif";
-    }
-    return "";
-}
-
-std::string_view describe(LoadPort port) {
-    switch (port) {
-        case LoadPort::inproc:
-            return "memory of one process, NO NETWORK";
-        case LoadPort::udp:
-            return "kernel UDP sockets on loopback, NO NETWORK";
-        case LoadPort::memif:
-            return "DPDK memif, shared memory, NO NETWORK";
-    }
-    return "";
-}
-
-PortResult measure_aggregator_port(LoadPort port, const LoadSpec& spec, nic::Polling polling,
-                                   double seconds) {
-    return PortBench(port, spec, polling).run(seconds);
+PortResult measure_aggregator_port(const LoadNetwork& network, const LoadSpec& spec,
+                                   nic::Polling polling, double seconds) {
+    return PortBench(network, spec, polling).run(seconds);
 }
 
 }  // namespace sumwire::apps

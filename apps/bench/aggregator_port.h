@@ -1,22 +1,13 @@
-// A whole aggregator process behind a port, and synthetic workers that load it, in one process.
+// An aggregator behind a port, and synthetic workers that load it, each a thread.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "apps/bench/aggregator_load.h"
+#include "apps/bench/load_network.h"
 #include "nic/polling.h"
 
 namespace sumwire::apps {
-
-enum class LoadPort : std::uint8_t { inproc, udp, memif };
-
-// Reads "inproc", "udp", "memif"; throws std::invalid_argument naming them.
-LoadPort parse_load_port(std::string_view text);
-std::string_view to_string(LoadPort port);
-// What stands in for a network, for banners.
-std::string_view describe(LoadPort port);
 
 struct PortResult {
     double packets_per_s = 0;  // contributions in; as many results go out
@@ -30,9 +21,9 @@ struct PortResult {
     bool exact = false;
 };
 
-// Measures for `seconds` after a short warm-up. Throws what the port, the aggregator or a worker
-// fails with.
-PortResult measure_aggregator_port(LoadPort port, const LoadSpec& spec, nic::Polling polling,
-                                   double seconds);
+// Measures for `seconds` after a short warm-up; `spec` has as many workers as the network. Throws
+// what the port, the aggregator or a worker fails with.
+PortResult measure_aggregator_port(const LoadNetwork& network, const LoadSpec& spec,
+                                   nic::Polling polling, double seconds);
 
 }  // namespace sumwire::apps

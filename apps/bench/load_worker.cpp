@@ -19,28 +19,32 @@ constexpr Time join_interval = 50ms;
 
 }  // namespace
 
-LoadWorker::LoadWorker(std::unique_ptr<nic::PacketPort> port, const nic::Endpoint& aggregator,
-                       unsigned rank, const AggregatorLoad& load, nic::IdleStrategy idle)
-    : port_(std::move(port)), aggregator_(aggregator), rank_(rank), load_(load), idle_(idle) {
+LoadWorker::LoadWorker(nic::PacketPort& port, const nic::Endpoint& aggregator, unsigned rank,
+                       const AggregatorLoad& load, nic::IdleStrategy idle)
+    : port_(port),
+      aggregator_(aggregator),
+      rank_(rank),
+      load_(load),
+      idle_(idle),
+      nonce_(static_cast<std::uint64_t>(steady_now().count())) {
     const auto needed = nic::header_bytes + load.spec().payload_bytes;
-    if (port_->info().max_datagram < needed)
+    if (port_.info().max_datagram < needed)
         throw nic::SetupError(fmt::format(
             "{} carries datagrams of at most {} bytes, a payload of {} needs {}; choose "
             "a smaller --payload or a larger MTU",
-            port_->info().description, port_->info().max_datagram, load.spec().payload_bytes,
+            port_.info().description, port_.info().max_datagram, load.spec().payload_bytes,
             needed));
-    region_ = port_->register_memory(load.memory());
+    region_ = port_.register_memory(load.memory());
 }
 
 void LoadWorker::join(Time deadline) {
-    // Always padded: a path that drops datagrams of the chosen size is a reason to stop.
-    const auto datagram = join_datagram(load_.spec(), rank_, true);
+    const auto datagram = join_datagram(load_.spec(), rank_, nonce_);
     while (steady_now() < deadline) {
         send(datagram);
         const auto again = steady_now() + join_interval;
         while (steady_now() < again) {
             if (receive_welcome(datagram.size())) return;
-            port_->wait(idle_limit);
+            port_.wait(idle_limit);
         }
     }
     throw std::runtime_error(fmt::format(
@@ -51,7 +55,7 @@ void LoadWorker::join(Time deadline) {
 
 bool LoadWorker::receive_welcome(std::size_t sent_bytes) {
     std::array<nic::RxPacket, burst> packets;
-    const auto received = std::span(packets).first(port_->receive(packets));
+    const auto received = std::span(packets).first(port_.receive(packets));
     bool welcome = false;
     std::string refusal;
     for (const auto& packet : received) {
@@ -63,10 +67,12 @@ bool LoadWorker::receive_welcome(std::size_t sent_bytes) {
             refusal = text->text;
         if (header->type != nic::PacketType::welcome || packet.datagram.size() < sent_bytes)
             continue;
+        const auto answer = nic::read_welcome(payload);
+        if (!answer || answer->nonce != nonce_) continue;
         session_ = header->session;
         welcome = true;
     }
-    port_->release(received);
+    port_.release(received);
     if (!refusal.empty())
         throw std::runtime_error(
             fmt::format("rank {}: the aggregator refused: {}", rank_, refusal));
@@ -77,7 +83,7 @@ bool LoadWorker::send(std::span<const std::byte> datagram) {
     const nic::TxPacket packet{.to = aggregator_,
                                .header = datagram.first(nic::header_bytes),
                                .payload = datagram.subspan(nic::header_bytes)};
-    return port_->transmit({&packet, 1}) == 1;
+    return port_.transmit({&packet, 1}) == 1;
 }
 
 LoadWorkerResult LoadWorker::run(LoadSchedule& schedule) {
@@ -97,7 +103,7 @@ LoadWorkerResult LoadWorker::run(LoadSchedule& schedule) {
         if (sent || received)
             idle_.reset();
         else
-            idle_.idle(*port_, idle_limit);
+            idle_.idle(port_, idle_limit);
         if (const auto now = steady_now(); now >= next_check) {
             if (schedule.cancelled) break;
             resend_overdue(now);
@@ -130,7 +136,7 @@ bool LoadWorker::transmit() {
                       .region = region_.get()};
     }
     const auto now = steady_now();
-    const auto sent = port_->transmit(std::span(packets).first(count));
+    const auto sent = port_.transmit(std::span(packets).first(count));
     for (std::size_t i = 0; i < sent; ++i) {
         auto& slot = slots_[queue_[i]];
         if (!slot.in_flight) slot.first_sent = now;
@@ -144,12 +150,12 @@ bool LoadWorker::transmit() {
 
 bool LoadWorker::receive(LoadSchedule& schedule) {
     std::array<nic::RxPacket, burst> packets;
-    const auto received = std::span(packets).first(port_->receive(packets));
+    const auto received = std::span(packets).first(port_.receive(packets));
     if (received.empty()) return false;
     const auto now = steady_now();
     for (const auto& packet : received)
         take(packet, now, schedule);
-    port_->release(received);
+    port_.release(received);
     return true;
 }
 

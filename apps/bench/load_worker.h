@@ -34,9 +34,10 @@ struct LoadWorkerResult {
 // One thread at a time. Errors are std::runtime_error that name the rank.
 class LoadWorker {
   public:
-    // `load` must outlive the worker. Throws nic::SetupError if the port cannot carry the payload.
-    LoadWorker(std::unique_ptr<nic::PacketPort> port, const nic::Endpoint& aggregator,
-               unsigned rank, const AggregatorLoad& load, nic::IdleStrategy idle);
+    // `port` and `load` must outlive the worker. Throws nic::SetupError if the port cannot carry
+    // the payload.
+    LoadWorker(nic::PacketPort& port, const nic::Endpoint& aggregator, unsigned rank,
+               const AggregatorLoad& load, nic::IdleStrategy idle);
 
     void join(Time deadline);
     LoadWorkerResult run(LoadSchedule& schedule);
@@ -62,12 +63,13 @@ class LoadWorker {
 
     static constexpr std::size_t burst = 32;
 
-    std::unique_ptr<nic::PacketPort> port_;
+    nic::PacketPort& port_;
     nic::Endpoint aggregator_;
     unsigned rank_;
     const AggregatorLoad& load_;
     nic::IdleStrategy idle_;
     std::unique_ptr<nic::MemoryRegion> region_;
+    std::uint64_t nonce_;  // tells this join's answers from an earlier one's on the same port
     std::uint64_t session_ = 0;
 
     std::vector<Slot> slots_;

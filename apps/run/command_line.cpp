@@ -24,6 +24,9 @@ constexpr std::string_view description =
     "      Runs the program once for each rank, with RANK, WORLD_SIZE, SUMWIRE_AGGREGATOR and\n"
     "      SUMWIRE_PORT set.\n";
 
+// Room for the packets with which a rank joins.
+constexpr unsigned least_mtu = 256;
+
 // Options as they are written, and those of them that only make sense for gradient files.
 struct Texts {
     std::vector<std::string> gradients;
@@ -66,7 +69,7 @@ void declare(CLI::App& app, RunOptions& options, Texts& texts) {
                                  "Bytes of data in a packet, a multiple of 64 (default: as the MTU "
                                  "allows)"));
     app.add_option("--mtu", options.mtu, "MTU of the network between them")
-        ->check(CLI::Range(128U, 65535U));
+        ->check(CLI::Range(least_mtu, 65535U));
     app.add_option("--faults", options.faults,
                    "Faults of the workers' ports, like loss=0.01,reorder=0.02,seed=7");
     for_gradients(app.add_option("--deadline", texts.deadline_seconds,

@@ -84,8 +84,8 @@ class Run {
         result_.interrupted_by = supervisor_.stop_requested();
         supervisor_.stop(workers_, stop_patience);
         if (aggregator_) {
+            if (aggregator_failed_) supervisor_.show(*aggregator_);
             supervisor_.stop({&*aggregator_, 1}, stop_patience);
-            if (!result_.ok()) supervisor_.show(*aggregator_);
         }
         return std::move(result_);
     }
@@ -129,12 +129,13 @@ class Run {
             while (read(changes.get(), events.data(), events.size()) > 0) {
             }
             if (supervisor_.stop_requested() != 0) return;
+            aggregator_failed_ = !ended.empty() || Clock::now() >= limit;
             if (!ended.empty()) {
                 result_.failures.push_back(
                     fmt::format("the aggregator {} before it was ready", to_string(ended.front().exit)));
                 return;
             }
-            if (Clock::now() >= limit) {
+            if (aggregator_failed_) {
                 result_.failures.push_back(fmt::format("the aggregator was not ready after {} s",
                                                        aggregator_start_limit.count()));
                 return;
@@ -178,6 +179,7 @@ class Run {
             for (const auto& [child, exit] : supervisor_.wait(limit)) {
                 if (exit.ok() && child != aggregator_) continue;
                 if (result_.failures.empty()) limit = Clock::now() + options_.grace;
+                aggregator_failed_ = aggregator_failed_ || child == aggregator_;
                 result_.failures.push_back(fmt::format("{} {}", name(child), to_string(exit)));
             }
         }
@@ -197,6 +199,7 @@ class Run {
     std::uint16_t master_port_ = 0;
     Supervisor supervisor_;
     std::optional<Supervisor::Id> aggregator_;
+    bool aggregator_failed_ = false;
     std::vector<Supervisor::Id> workers_;
     LaunchResult result_;
 };

@@ -29,7 +29,7 @@ struct LaunchOptions {
     std::string faults;                             // of the workers' ports, as fault_options.h reads it
     unsigned mtu = 0;                               // 0: the transport's own
     bool prefix_output = true;                      // "[rank 1] " before each line
-    bool show_aggregator = false;                   // its output, also if nothing fails
+    bool show_aggregator = false;                   // its output, also if it does not fail
     // What the other workers get, after one has failed, to fail by themselves.
     std::chrono::milliseconds grace{20'000};
 };

@@ -186,7 +186,8 @@ void Device::set_up_queues(const Setup& setup, const rte_eth_conf& conf) {
     if (result == 0) return;
     throw SetupError(fmt::format(
         "DPDK cannot set up the queues of '{}' ({}){}: check the device's options, and for "
-        "net_af_xdp that no other program has an XDP program or socket on the interface",
+        "net_af_xdp that nobody else has an XDP program or socket on the interface; DPDK itself "
+        "lets go of it when the process ends",
         name_, rte_strerror(-result), quoted(EalMessages::instance().since(mark))));
 }
 

@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t lines_kept = 32;
 constexpr std::size_t lines_told = 4;
 
+// This thread is in the program's log, which may print.
+thread_local bool in_log = false;
+
 ssize_t keep(void*, const char* text, std::size_t bytes) {
     EalMessages::instance().add({text, bytes});
     return static_cast<ssize_t>(bytes);
@@ -27,7 +30,8 @@ struct Diversion {
 
 ssize_t divert(void* cookie, const char* text, std::size_t bytes) {
     const auto& diversion = *static_cast<Diversion*>(cookie);
-    if (std::this_thread::get_id() == diversion.captured) return keep(nullptr, text, bytes);
+    const bool captured = std::this_thread::get_id() == diversion.captured && !in_log;
+    if (captured) return keep(nullptr, text, bytes);
     return static_cast<ssize_t>(std::fwrite(text, 1, bytes, diversion.original));
 }
 
@@ -85,7 +89,11 @@ void EalMessages::add(std::string_view text) {
             continue;
         }
         if (state.partial.empty()) continue;
-        if (state.log) state.log(state.partial);
+        if (state.log) {
+            in_log = true;
+            state.log(state.partial);
+            in_log = false;
+        }
         state.lines.push_back(std::exchange(state.partial, {}));
         ++state.count;
         if (state.lines.size() > lines_kept) state.lines.pop_front();

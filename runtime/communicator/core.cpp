@@ -249,7 +249,8 @@ void Core::end(const std::exception_ptr& failure) {
 void Core::say_farewell() {
     session_->leave();
     const Time until = steady_now() + farewell_patience;
-    while (steady_now() < until && (pump(steady_now()) || sent_ != polled_)) {
+    while (!session_->gone() && steady_now() < until) {
+        if (!pump(steady_now())) port_->wait(longest_nap);
     }
 }
 

@@ -15,7 +15,7 @@ constexpr Time join_interval = std::chrono::milliseconds(100);
 constexpr Time heartbeat_interval = std::chrono::milliseconds(250);
 constexpr Time longest_wait = std::chrono::milliseconds(200);
 constexpr Time large_join_patience = std::chrono::seconds(3);
-constexpr unsigned farewell_copies = 2;
+constexpr Time farewell_interval = std::chrono::milliseconds(20);
 
 // Lanes that carry something always keep this many packets under way, however small the window is:
 // otherwise one rank's window could be full of packets that wait for another rank's, and the other
@@ -110,7 +110,9 @@ void WorkerSession::receive(std::span<const std::byte> datagram, Time now) {
         receive_control(*header, payload, now);
         return;
     }
-    if (state_ != State::running || header->session != session_) return;
+    if (header->session != session_) return;
+    if (state_ == State::left) farewell_answered_ |= header->type == nic::PacketType::leave;
+    if (state_ != State::running) return;
     last_heard_ = now;
     switch (header->type) {
         case nic::PacketType::result:
@@ -251,9 +253,9 @@ std::size_t WorkerSession::poll_transmit(Time now, std::span<SessionPacket> out)
             count += transmit_heartbeat(now, out.subspan(count));
             break;
         case State::left:
-            while (farewells_ != 0 && count < out.size()) {
+            if (!farewell_answered_ && now >= next_farewell_ && !out.empty()) {
+                next_farewell_ = now + farewell_interval;
                 out[count++] = control_packet(nic::PacketType::leave, {});
-                --farewells_;
             }
             break;
         case State::failed:
@@ -399,7 +401,7 @@ SessionPacket WorkerSession::control_packet(nic::PacketType type,
 
 Time WorkerSession::next_deadline() const {
     if (state_ == State::joining) return std::min(next_join_, join_deadline_);
-    if (state_ == State::left) return farewells_ != 0 ? Time::zero() : never;
+    if (state_ == State::left) return farewell_answered_ ? never : next_farewell_;
     if (state_ == State::failed) return never;
 
     const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
@@ -415,7 +417,7 @@ Time WorkerSession::next_deadline() const {
 
 void WorkerSession::leave() {
     if (state_ == State::left) return;
-    farewells_ = session_ != 0 ? farewell_copies : 0;
+    farewell_answered_ = session_ == 0;
     state_ = State::left;
 }
 

@@ -87,8 +87,10 @@ class WorkerSession {
     // When poll_transmit will have something to send again, if nothing happens before.
     Time next_deadline() const;
 
-    // Ends the session. poll_transmit has the farewell.
+    // Ends the session: poll_transmit has the farewell, until the aggregator has answered it.
     void leave();
+    // Nothing is left to be said.
+    bool gone() const { return state_ == State::left && farewell_answered_; }
 
     std::optional<MissingRank> missing_rank() const { return missing_; }
     std::uint64_t retransmissions() const { return retransmissions_; }
@@ -173,7 +175,8 @@ class WorkerSession {
     Time last_sent_{};
     std::optional<MissingRank> missing_;
     std::uint64_t retransmissions_ = 0;
-    unsigned farewells_ = 0;
+    Time next_farewell_{};
+    bool farewell_answered_ = false;
 };
 
 }  // namespace sumwire::runtime

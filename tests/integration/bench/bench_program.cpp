@@ -28,13 +28,14 @@ const char* variable(const char* name) {
 }  // namespace
 
 BenchRun run_bench(const std::string& arguments, bool with_json) {
+    const std::string root = variable("SUMWIRE_SOURCE_ROOT");
+    const std::string program = variable("SUMWIRE_BENCH_PROGRAM");
     auto name = (std::filesystem::temp_directory_path() / "sumwire-test-bench-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
     const std::filesystem::path directory = name;
     const auto rows = directory / "rows.json";
     const auto command =
-        fmt::format("cd '{}' && '{}' {} {} > '{}/output' 2> '{}/errors'",
-                    variable("SUMWIRE_SOURCE_ROOT"), variable("SUMWIRE_BENCH_PROGRAM"), arguments,
+        fmt::format("cd '{}' && '{}' {} {} > '{}/output' 2> '{}/errors'", root, program, arguments,
                     with_json ? "--json '" + rows.string() + "'" : "", name, name);
     const int status = std::system(command.c_str());
     BenchRun run;

@@ -1,5 +1,6 @@
 // sumwire-bench allreduce: the rows mean what they say, and the bytes on the wire stay small.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -57,6 +58,8 @@ double share_of_dense(const json& row, const char* bytes, double iterations) {
 class BenchAllreduce : public testing::TestWithParam<std::string> {};
 
 TEST_P(BenchAllreduce, RealGradientsWithinTheirBounds) {
+    if (GetParam() == "veth" && geteuid() != 0)
+        GTEST_SKIP() << "network namespaces need root; run the test as root";
     const std::string common =
         "allreduce --gradients tests/data/gradients/ncf --iterations 2 "
         "--warmup 1 --port " +
@@ -77,7 +80,7 @@ TEST_P(BenchAllreduce, RealGradientsWithinTheirBounds) {
     EXPECT_LE(share_of_dense(sketch.rows[0], "wire_bytes_rx", 2), 0.30);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ports, BenchAllreduce, testing::Values("inproc", "udp"),
+INSTANTIATE_TEST_SUITE_P(Ports, BenchAllreduce, testing::Values("inproc", "udp", "memif", "veth"),
                          [](const auto& port) { return port.param; });
 
 TEST(BenchAllreduceTable, NamesTheColumnsOfNcclTestsAndWhatIsShared) {

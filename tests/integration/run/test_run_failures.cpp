@@ -113,7 +113,7 @@ TEST(AbsentAggregator, IsNamedWithinTheDeadline) {
 
 TEST(WrongWorldSize, IsNamed) {
     const auto result = run_command(
-        "WORKER_JOIN_SECONDS=10 " + run_program() +
+        "WORKER_JOIN_SECONDS=4 " + run_program() +
         "--workers 2 -- sh -c '[ $RANK = 0 ] || export WORLD_SIZE=3; exec \"$0\"' " +
         worker_program());
     EXPECT_EQ(result.status, 1);
@@ -122,7 +122,7 @@ TEST(WrongWorldSize, IsNamed) {
 
 TEST(ARankTwice, IsNamed) {
     const auto result =
-        run_command("WORKER_JOIN_SECONDS=10 " + run_program() +
+        run_command("WORKER_JOIN_SECONDS=4 " + run_program() +
                     "--workers 3 -- sh -c '[ $RANK != 1 ] || export RANK=0; exec \"$0\"' " +
                     worker_program());
     EXPECT_EQ(result.status, 1);
@@ -130,10 +130,16 @@ TEST(ARankTwice, IsNamed) {
 }
 
 TEST(TooSmallAnMtu, IsNamed) {
-    const auto result = run_command(run_program() + "--mtu 128 --deadline 10 --gradients '" +
-                                    gradients().string() + "'");
-    EXPECT_NE(result.status, 0);
-    EXPECT_THAT(result.error, HasSubstr("MTU"));
+    const auto result =
+        run_command(run_program() + "--mtu 128 --gradients '" + gradients().string() + "'");
+    EXPECT_EQ(result.status, 2);
+    EXPECT_THAT(result.error, HasSubstr("--mtu"));
+}
+
+TEST(TheSmallestMtu, IsEnough) {
+    const auto result =
+        run_command(run_program() + "--mtu 256 --gradients '" + gradients().string() + "'");
+    EXPECT_EQ(result.status, 0) << result.error;
 }
 
 class LostWorker : public testing::TestWithParam<const char*> {};
@@ -158,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Transports, LostWorker, testing::Values("udp", "memif",
 TEST(LostAggregator, IsNamed) {
     // Rank 0's program ends the aggregator, which is its sibling.
     const auto result = run_command(
-        run_program() +
+        "WORKER_JOIN_SECONDS=4 " + run_program() +
         "--workers 2 -- sh -c '[ $RANK = 1 ] || kill -KILL $(cat /proc/$PPID/task/*/children | tr \" \" "
         "\"\\n\" | head -n 1); exec \"$0\"' " +
         worker_program());

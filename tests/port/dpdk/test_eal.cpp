@@ -244,6 +244,22 @@ TEST(Eal, LogsWhereTheProgramWants) {
     EXPECT_THAT(child.report(), IsEmpty());
 }
 
+TEST(Eal, TheProgramsLogMayPrint) {
+    Child child([]() -> std::string {
+        const Written written;
+        set_eal_log([](std::string_view) { std::fputs("!", stderr); });
+        make_dpdk_port(null_port());
+        auto options = null_port();
+        options.device = "net_nonsense0";
+        try {
+            make_dpdk_port(options);
+        } catch (const SetupError&) {
+        }
+        return written.text().starts_with("!") ? "" : written.text();
+    });
+    EXPECT_THAT(child.report(), IsEmpty());
+}
+
 TEST(Eal, TooLittleMemoryIsAnErrorWithTheRemedy) {
     Child child([]() -> std::string {
         auto options = null_port();

@@ -104,6 +104,9 @@ TEST_P(Veth, WithoutChecksumsCorruptionGoesUndetected) {
 }
 
 TEST_P(Veth, APortMayBeOpenedAgain) {
+    if (std::string(GetParam()) == "net_af_xdp0") {
+        GTEST_SKIP() << "DPDK's driver keeps the interface until the process ends";
+    }
     for (int i = 0; i < 5; ++i)
         EXPECT_NO_THROW(make_dpdk_port(options()));
 }

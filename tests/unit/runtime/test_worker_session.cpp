@@ -331,6 +331,13 @@ TEST_F(WorkerSessionTest, SaysFarewell) {
     EXPECT_EQ(sent[0].header.type, PacketType::leave);
     EXPECT_EQ(sent[0].header.session, session_id);
     EXPECT_TRUE(poll().empty());
+    EXPECT_FALSE(session->gone());
+    now += 50ms;
+    EXPECT_EQ(poll().size(), 1U) << "again, until it is answered";
+    deliver({.type = PacketType::leave, .rank = 1, .session = session_id}, {});
+    EXPECT_TRUE(session->gone());
+    now += 50ms;
+    EXPECT_TRUE(poll().empty());
 }
 
 TEST_F(WorkerSessionTest, DropsDamagedPackets) {

@@ -145,7 +145,13 @@ std::vector<Answer> Job::heartbeat(std::uint16_t rank) {
 
 std::vector<Answer> Job::leave(std::uint16_t rank) {
     const nic::Header header{.type = nic::PacketType::leave, .rank = rank, .session = session_};
-    return script_->send(endpoint(rank), datagram(header, {}));
+    auto answers = script_->send(endpoint(rank), datagram(header, {}));
+    const auto echoes = std::erase_if(answers, [&](const Answer& answer) {
+        return answer.header.type == nic::PacketType::leave && answer.to == endpoint(rank) &&
+               answer.header.session == session_ && answer.payload.empty();
+    });
+    EXPECT_EQ(echoes, 1U);
+    return answers;
 }
 
 }  // namespace sumwire::aggregator::test

@@ -89,6 +89,7 @@ class Job {
     std::vector<Answer> contribute(const nic::Header& header, const Bytes& payload,
                                    bool sealed = false);
     std::vector<Answer> heartbeat(std::uint16_t rank);
+    // Expects the farewell to be answered by itself, and returns what else is sent.
     std::vector<Answer> leave(std::uint16_t rank);
 
   private:
