@@ -25,8 +25,9 @@ struct Join {
     std::uint64_t nonce = 0;  // random, one per Communicator: tells a retransmission from a rival
     std::uint16_t rank = 0;
     std::uint16_t world_size = 0;
-    std::uint16_t payload_bytes = 0;  // largest data payload this worker can receive; multiple of 64
-    std::uint16_t slots = 0;          // wanted; a power of two
+    std::uint16_t payload_bytes =
+        0;                    // largest data payload this worker can receive; multiple of 64
+    std::uint16_t slots = 0;  // wanted; a power of two
     std::uint32_t peer_timeout_ms = 0;
     bool checksums = false;   // every data packet carries a checksum
     bool float_sums = false;  // Op::add_f32 will be used: the aggregator holds early ranks back
@@ -50,8 +51,8 @@ struct Waiting {
 struct Welcome {
     std::uint64_t nonce = 0;
     std::uint16_t answered_bytes = 0;
-    std::uint16_t payload_bytes = 0;  // the smallest of all ranks' and the aggregator's
-    std::uint16_t slots = 0;          // likewise; a power of two
+    std::uint16_t payload_bytes = 0;    // the smallest of all ranks' and the aggregator's
+    std::uint16_t slots = 0;            // likewise; a power of two
     std::uint32_t peer_timeout_ms = 0;  // the largest of all ranks'
     bool checksums = false;             // on if any rank asked for them
     bool float_sums = false;

@@ -21,7 +21,8 @@ int main() {
             gradient[i] = static_cast<float>(i) + 0.5F;
 
         const sumwire::Work work = communicator.all_reduce(gradient.data(), gradient.size());
-        // The gradient is the library's until the work has ended; other things can be computed here.
+        // The gradient is the library's until the work has ended; other things can be computed
+        // here.
         work.wait();
 
         std::size_t wrong = 0;

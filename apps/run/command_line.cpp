@@ -43,16 +43,19 @@ void declare(CLI::App& app, RunOptions& options, Texts& texts) {
         texts.for_gradients.push_back(option);
         return option;
     };
-    app.add_option("-g,--gradients", texts.gradients,
-                   "A directory with files like step040-worker0.npy.zst, or one .npy or .npy.zst file "
-                   "for each rank");
+    app.add_option(
+        "-g,--gradients", texts.gradients,
+        "A directory with files like step040-worker0.npy.zst, or one .npy or .npy.zst file "
+        "for each rank");
     app.add_option("-n,--workers", options.workers, "Ranks (default: one for each file; else 2)")
         ->check(CLI::Range(1U, unsigned{nic::max_world_size}));
-    app.add_option("--transport", texts.transport,
-                   "udp (loopback, no privileges), memif (DPDK, shared memory), veth (DPDK in network "
-                   "namespaces, as root), inproc (threads)")
+    app.add_option(
+           "--transport", texts.transport,
+           "udp (loopback, no privileges), memif (DPDK, shared memory), veth (DPDK in network "
+           "namespaces, as root), inproc (threads)")
         ->capture_default_str();
-    for_gradients(app.add_option("--step", options.step, "Step of the directory (default: the last)"));
+    for_gradients(
+        app.add_option("--step", options.step, "Step of the directory (default: the last)"));
     for_gradients(app.add_option("--codec", texts.codec,
                                  "packed, sketch, dense; all: the usual combinations in turn"))
         ->capture_default_str();
@@ -97,35 +100,39 @@ void check_deadline(const Texts& texts, const CLI::App& app, RunOptions& options
 void check_choices(const Texts& texts, const CLI::App& app, RunOptions& options) {
     if (texts.codec == "all") {
         if (app["--arithmetic"]->count() != 0) {
-            throw UsageError("--codec all brings its own arithmetics; leave --arithmetic out, or name "
-                             "one codec");
+            throw UsageError(
+                "--codec all brings its own arithmetics; leave --arithmetic out, or name "
+                "one codec");
         }
         options.choices = all_choices();
         return;
     }
     const SumChoice choice{parse_codec(texts.codec), parse_arithmetic(texts.arithmetic)};
     if (choice.codec == Codec::sketch && choice.arithmetic == Arithmetic::f32) {
-        throw UsageError("--codec sketch needs integers: choose --arithmetic exact or fixed32, or "
-                         "--codec packed with f32");
+        throw UsageError(
+            "--codec sketch needs integers: choose --arithmetic exact or fixed32, or "
+            "--codec packed with f32");
     }
     options.choices = {choice};
 }
 
 void check_subject(const Texts& texts, const RunOptions& options) {
     if (options.gradients.empty() == options.program.empty()) {
-        throw UsageError(options.program.empty()
-                             ? "nothing to run; give --gradients DIR, or -- PROGRAM and its arguments"
-                             : "either gradients or a program are run; leave one out");
+        throw UsageError(
+            options.program.empty()
+                ? "nothing to run; give --gradients DIR, or -- PROGRAM and its arguments"
+                : "either gradients or a program are run; leave one out");
     }
     if (options.program.empty()) return;
     for (const CLI::Option* option : texts.for_gradients) {
         if (option->count() != 0)
-            throw UsageError(fmt::format("{} is for --gradients; a program sets it in its own Options",
-                                         option->get_name()));
+            throw UsageError(fmt::format(
+                "{} is for --gradients; a program sets it in its own Options", option->get_name()));
     }
     if (options.transport == Transport::inproc) {
-        throw UsageError("--transport inproc runs ranks as threads of sumwire-run, which a program "
-                         "cannot be; choose udp, memif or veth");
+        throw UsageError(
+            "--transport inproc runs ranks as threads of sumwire-run, which a program "
+            "cannot be; choose udp, memif or veth");
     }
 }
 
@@ -135,10 +142,12 @@ void check_aggregator(const RunOptions& options) {
         throw UsageError("--embedded and --aggregator exclude each other; choose one");
     }
     if (!options.aggregator.empty() && options.transport == Transport::inproc) {
-        throw UsageError("--transport inproc embeds its aggregator; leave --aggregator out, or use "
-                         "--transport udp");
+        throw UsageError(
+            "--transport inproc embeds its aggregator; leave --aggregator out, or use "
+            "--transport udp");
     }
-    if (elsewhere && (options.transport == Transport::memif || options.transport == Transport::veth)) {
+    if (elsewhere &&
+        (options.transport == Transport::memif || options.transport == Transport::veth)) {
         throw UsageError(fmt::format(
             "--transport {} starts its own aggregator; use --transport udp with {}",
             to_string(options.transport), options.embedded ? "--embedded" : "--aggregator"));
@@ -155,8 +164,8 @@ RunOptions interpret(const Texts& texts, const CLI::App& app, RunOptions options
     }
     options.op = texts.op == "sum" ? ReduceOp::sum : ReduceOp::average;
     if (options.payload_bytes % 64 != 0 || options.payload_bytes > 65472) {
-        throw UsageError(fmt::format("--payload {}: give a multiple of 64 up to 65472",
-                                     options.payload_bytes));
+        throw UsageError(
+            fmt::format("--payload {}: give a multiple of 64 up to 65472", options.payload_bytes));
     }
     check_choices(texts, app, options);
     check_deadline(texts, app, options);
@@ -184,8 +193,8 @@ std::optional<RunOptions> parse_command_line(int argc, const char* const* argv) 
         app.exit(wanted);
         return std::nullopt;
     } catch (const CLI::ExtrasError& error) {
-        throw UsageError(fmt::format("{}; put -- before a program; see sumwire-run --help",
-                                     error.what()));
+        throw UsageError(
+            fmt::format("{}; put -- before a program; see sumwire-run --help", error.what()));
     } catch (const CLI::ParseError& error) {
         throw UsageError(fmt::format("{}; see sumwire-run --help", error.what()));
     } catch (const std::invalid_argument& error) {

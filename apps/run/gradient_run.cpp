@@ -20,8 +20,9 @@ GradientFiles choose_files(const RunOptions& options) {
     GradientFiles files = find_gradients(options.gradients, options.step);
     if (!options.workers) return files;
     if (*options.workers > files.ranks.size()) {
-        throw UsageError(fmt::format("--workers {}: there are {} gradient files; add files or lower it",
-                                     *options.workers, files.ranks.size()));
+        throw UsageError(
+            fmt::format("--workers {}: there are {} gradient files; add files or lower it",
+                        *options.workers, files.ranks.size()));
     }
     files.ranks.resize(*options.workers);
     return files;
@@ -44,7 +45,8 @@ class GradientRun {
             const JobOutcome outcome = run_job(options_, choice, files_, gradients_);
             for (const auto& failure : outcome.status.failures)
                 complain(failure);
-            if (outcome.status.interrupted_by != 0) return status_after(outcome.status.interrupted_by);
+            if (outcome.status.interrupted_by != 0)
+                return status_after(outcome.status.interrupted_by);
             if (!outcome.status.ok()) {
                 complain(fmt::format("{} {} has failed", name_of(choice.codec),
                                      name_of(choice.arithmetic)));
@@ -81,12 +83,13 @@ class GradientRun {
             const Verdict verdict = judge_.judge(choice.arithmetic, outcome.results[rank]);
             if (verdict.wrong == 0 && outcome.reports[rank].repeatable) ++row.right_ranks;
             if (verdict.wrong != 0) {
-                complaints.push_back(
-                    fmt::format("rank {} has {} wrong elements; the first is {}: {} instead of {}", rank,
-                                verdict.wrong, verdict.first, verdict.found, verdict.expected));
+                complaints.push_back(fmt::format(
+                    "rank {} has {} wrong elements; the first is {}: {} instead of {}", rank,
+                    verdict.wrong, verdict.first, verdict.found, verdict.expected));
             }
             if (!outcome.reports[rank].repeatable) {
-                complaints.push_back(fmt::format("rank {} has other bits in later iterations", rank));
+                complaints.push_back(
+                    fmt::format("rank {} has other bits in later iterations", rank));
             }
         }
         if (const auto dissenter = find_dissenter(outcome.results)) {
@@ -104,9 +107,10 @@ class GradientRun {
     void write_results(const SumChoice& choice, const JobOutcome& outcome) const {
         if (options_.output_directory.empty()) return;
         for (std::size_t rank = 0; rank < outcome.results.size(); ++rank) {
-            write_npy(options_.output_directory / fmt::format("{}-{}-rank{}.npy", name_of(choice.codec),
-                                                              name_of(choice.arithmetic), rank),
-                      outcome.results[rank]);
+            write_npy(
+                options_.output_directory / fmt::format("{}-{}-rank{}.npy", name_of(choice.codec),
+                                                        name_of(choice.arithmetic), rank),
+                outcome.results[rank]);
         }
     }
 

@@ -60,8 +60,10 @@ int main(int argc, char** argv) {
         complain(error.what());
         return 2;
     } catch (const std::exception& error) {
-        if (is_rank) fmt::print(stderr, "{}\n", error.what());
-        else complain(error.what());
+        if (is_rank)
+            fmt::print(stderr, "{}\n", error.what());
+        else
+            complain(error.what());
         return 1;
     }
 }

@@ -40,8 +40,8 @@ void write_all(int to, std::span<const std::byte> bytes) {
 std::size_t read_all(int from, std::span<std::byte> bytes) {
     std::size_t filled = 0;
     while (filled < bytes.size()) {
-        const ssize_t count = pread(from, bytes.data() + filled, bytes.size() - filled,
-                                    static_cast<off_t>(filled));
+        const ssize_t count =
+            pread(from, bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(filled));
         if (count == 0 || (count < 0 && errno != EINTR)) break;
         if (count > 0) filled += static_cast<std::size_t>(count);
     }
@@ -63,8 +63,9 @@ RankProcess::RankProcess(const RankTask& task, const std::filesystem::path& grad
 }
 
 WorkerProgram RankProcess::program() const {
-    return {.arguments = {std::filesystem::read_symlink("/proc/self/exe").string(), rank_command, job_},
-            .inherited = {result_.get(), report_.get()}};
+    return {
+        .arguments = {std::filesystem::read_symlink("/proc/self/exe").string(), rank_command, job_},
+        .inherited = {result_.get(), report_.get()}};
 }
 
 RankReport RankProcess::report() const {

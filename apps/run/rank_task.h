@@ -29,7 +29,7 @@ struct RankReport {
     double wire_bytes_rx = 0;
     std::uint64_t retransmissions = 0;
     std::uint64_t stalled_chunks = 0;
-    bool repeatable = true;    // every iteration had the bits of the first
+    bool repeatable = true;   // every iteration had the bits of the first
     std::string description;  // the communicator's own line
 };
 

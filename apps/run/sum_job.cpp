@@ -25,8 +25,8 @@ RankTask task_of(const RunOptions& options, const SumChoice& choice) {
             .deadline = options.deadline};
 }
 
-JobOutcome run_processes(const RunOptions& options, const RankTask& task, const GradientFiles& files,
-                         std::size_t elements) {
+JobOutcome run_processes(const RunOptions& options, const RankTask& task,
+                         const GradientFiles& files, std::size_t elements) {
     LaunchOptions launch_options;
     std::vector<RankProcess> ranks;
     for (const auto& path : files.ranks) {

@@ -48,8 +48,8 @@ void print_head(const Subject& subject, const std::string& description) {
                subject.step.empty() ? "" : " ", subject.step,
                with_separators(static_cast<double>(subject.elements)),
                with_separators(subject.dense_bytes()), subject.workers, description);
-    fmt::print(layout, "codec", "arithmetic", "sent B/worker", "of dense", "recv B/worker", "of dense",
-               "time ms", "resent", "right");
+    fmt::print(layout, "codec", "arithmetic", "sent B/worker", "of dense", "recv B/worker",
+               "of dense", "time ms", "resent", "right");
     std::fflush(stdout);
 }
 
@@ -67,8 +67,9 @@ void print_legend(const std::vector<Row>& rows) {
         return std::ranges::any_of(
             rows, [&](const Row& row) { return row.choice.arithmetic == arithmetic; });
     };
-    fmt::print("\nBytes include Ethernet, IP, UDP and Sumwire headers. Right means, by an independent "
-               "sum:\n");
+    fmt::print(
+        "\nBytes include Ethernet, IP, UDP and Sumwire headers. Right means, by an independent "
+        "sum:\n");
     if (uses(Arithmetic::exact))
         fmt::print("  exact    every bit is that of the correctly rounded sum\n");
     if (uses(Arithmetic::f32))

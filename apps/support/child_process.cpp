@@ -123,8 +123,9 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
     pid_ = fork();
     if (pid_ == 0) takeoff.run();
     if (pid_ < 0) {
-        throw LaunchError(fmt::format("no further process: {}; raise 'ulimit -u' or start fewer workers",
-                                      std::strerror(errno)));
+        throw LaunchError(
+            fmt::format("no further process: {}; raise 'ulimit -u' or start fewer workers",
+                        std::strerror(errno)));
     }
     failure.write.reset();
     int cause = 0;
@@ -165,7 +166,8 @@ std::optional<ChildExit> ChildProcess::poll() {
     // What it has left behind; before it is reaped, so that the group's number is still its own.
     send(SIGKILL);
     waitpid(pid_, nullptr, 0);
-    exit_ = info.si_code == CLD_EXITED ? ChildExit{info.si_status, 0} : ChildExit{0, info.si_status};
+    exit_ =
+        info.si_code == CLD_EXITED ? ChildExit{info.si_status, 0} : ChildExit{0, info.si_status};
     return exit_;
 }
 

@@ -29,8 +29,8 @@ struct ChildExit {
 // "exited with status 1", "was killed by SIGKILL (Killed)"
 std::string to_string(const ChildExit& exit);
 
-// Standard input is empty, output goes into two pipes. The child leads a process group of its own and
-// is killed when the thread that started it ends.
+// Standard input is empty, output goes into two pipes. The child leads a process group of its own
+// and is killed when the thread that started it ends.
 class ChildProcess {
   public:
     // Throws LaunchError if the program cannot be started.

@@ -28,17 +28,20 @@ constexpr auto aggregator_start_limit = 60s;
 constexpr auto stop_patience = 3s;
 
 void check(const LaunchOptions& options) {
-    if (options.workers.empty()) throw LaunchError("there is no worker to start; start at least one");
+    if (options.workers.empty())
+        throw LaunchError("there is no worker to start; start at least one");
     if (options.transport == Transport::inproc) {
-        throw LaunchError("ranks of --transport inproc are threads of one program; for processes use "
-                          "udp, memif or veth");
+        throw LaunchError(
+            "ranks of --transport inproc are threads of one program; for processes use "
+            "udp, memif or veth");
     }
     const bool elsewhere = options.embedded || !options.aggregator.empty();
     if (elsewhere && options.transport != Transport::udp) {
-        throw LaunchError(fmt::format(
-            "with --transport {} the aggregator is a process that is started along; use --transport "
-            "udp for an embedded or a running one",
-            to_string(options.transport)));
+        throw LaunchError(
+            fmt::format("with --transport {} the aggregator is a process that is started along; "
+                        "use --transport "
+                        "udp for an embedded or a running one",
+                        to_string(options.transport)));
     }
     if (options.embedded && !options.aggregator.empty()) {
         throw LaunchError("an aggregator is either embedded or runs already; choose one");
@@ -49,7 +52,8 @@ std::string aggregator_program() {
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     const auto beside = self.parent_path() / "sumwire-aggregator";
-    return !error && std::filesystem::exists(beside, error) ? beside.string() : "sumwire-aggregator";
+    return !error && std::filesystem::exists(beside, error) ? beside.string()
+                                                            : "sumwire-aggregator";
 }
 
 std::uint16_t free_udp_port() {
@@ -78,7 +82,8 @@ class Run {
         prepare_aggregator();
         if (result_.ok()) {
             for (std::size_t rank = 0; rank < options_.workers.size(); ++rank)
-                workers_.push_back(supervisor_.start(worker(rank), prefix(fmt::format("rank {}", rank))));
+                workers_.push_back(
+                    supervisor_.start(worker(rank), prefix(fmt::format("rank {}", rank))));
             watch();
         }
         result_.interrupted_by = supervisor_.stop_requested();
@@ -131,8 +136,8 @@ class Run {
             if (supervisor_.stop_requested() != 0) return;
             aggregator_failed_ = !ended.empty() || Clock::now() >= limit;
             if (!ended.empty()) {
-                result_.failures.push_back(
-                    fmt::format("the aggregator {} before it was ready", to_string(ended.front().exit)));
+                result_.failures.push_back(fmt::format("the aggregator {} before it was ready",
+                                                       to_string(ended.front().exit)));
                 return;
             }
             if (aggregator_failed_) {

@@ -1,7 +1,8 @@
 // Runs an aggregator and the workers of one job as processes on this machine.
 //
-// Each worker finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, SUMWIRE_AGGREGATOR, SUMWIRE_PORT
-// and SUMWIRE_JOB in its environment, so that a Communicator with default options joins the job.
+// Each worker finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, SUMWIRE_AGGREGATOR,
+// SUMWIRE_PORT and SUMWIRE_JOB in its environment, so that a Communicator with default options
+// joins the job.
 #pragma once
 
 #include <chrono>
@@ -26,10 +27,10 @@ struct LaunchOptions {
     bool embedded = false;
     std::vector<std::string> aggregator_arguments;  // further ones, for the one that is started
     std::string job;                                // empty: a name of its own
-    std::string faults;                             // of the workers' ports, as fault_options.h reads it
-    unsigned mtu = 0;                               // 0: the transport's own
-    bool prefix_output = true;                      // "[rank 1] " before each line
-    bool show_aggregator = false;                   // its output, also if it does not fail
+    std::string faults;            // of the workers' ports, as fault_options.h reads it
+    unsigned mtu = 0;              // 0: the transport's own
+    bool prefix_output = true;     // "[rank 1] " before each line
+    bool show_aggregator = false;  // its output, also if it does not fail
     // What the other workers get, after one has failed, to fail by themselves.
     std::chrono::milliseconds grace{20'000};
 };

@@ -19,9 +19,9 @@ TemporaryDirectory::TemporaryDirectory() {
                            : chosen;
     path += "/sumwire-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) {
-        throw LaunchError(fmt::format(
-            "cannot make the directory '{}': {}; set TMPDIR to a writable directory", path,
-            std::strerror(errno)));
+        throw LaunchError(
+            fmt::format("cannot make the directory '{}': {}; set TMPDIR to a writable directory",
+                        path, std::strerror(errno)));
     }
     path_ = path;
 }

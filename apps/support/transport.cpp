@@ -54,17 +54,18 @@ TransportPlan plan_transport(Transport transport, unsigned workers, unsigned mtu
         throw LaunchError("processes do not share an in-process network; use --transport udp");
     }
     if (workers > most_hosts) {
-        throw LaunchError(fmt::format("{} workers are too many for {}: use {} at most, or --transport "
-                                      "udp",
-                                      workers, to_string(transport), most_hosts));
+        throw LaunchError(
+            fmt::format("{} workers are too many for {}: use {} at most, or --transport "
+                        "udp",
+                        workers, to_string(transport), most_hosts));
     }
     if (mtu == 0) mtu = transport == Transport::memif ? memory_mtu : ethernet_mtu;
     if (transport == Transport::veth) {
         plan.network = std::make_unique<VethNetwork>(workers, mtu);
         plan.aggregator_address = "10.77.0.254";
-        plan.aggregator_port = fmt::format("dpdk:net_af_packet0,iface={};ip={}{}",
-                                           VethNetwork::hub_interface, plan.aggregator_address,
-                                           mtu_option(mtu));
+        plan.aggregator_port =
+            fmt::format("dpdk:net_af_packet0,iface={};ip={}{}", VethNetwork::hub_interface,
+                        plan.aggregator_address, mtu_option(mtu));
         for (unsigned rank = 0; rank < workers; ++rank) {
             plan.worker_ports.push_back(fmt::format("dpdk:net_af_packet0,iface={};ip=10.77.0.{}{}",
                                                     VethNetwork::host_interface, rank + 1,
@@ -83,11 +84,11 @@ TransportPlan plan_transport(Transport transport, unsigned workers, unsigned mtu
                 "dpdk:net_memif{},role={},id={},socket={},socket-abstract=no,rsize=10,bsize={}",
                 number, role, rank, (sockets / "memif.sock").string(), frame);
         };
-        plan.aggregator_port += fmt::format("{}{};ip={}{}", rank == 0 ? "" : " + ",
-                                            link(rank, "server"), plan.aggregator_address,
-                                            mtu_option(mtu));
-        plan.worker_ports.push_back(fmt::format("{};ip=10.78.0.{}{}", link(0, "client"), rank + 1,
-                                                mtu_option(mtu)));
+        plan.aggregator_port +=
+            fmt::format("{}{};ip={}{}", rank == 0 ? "" : " + ", link(rank, "server"),
+                        plan.aggregator_address, mtu_option(mtu));
+        plan.worker_ports.push_back(
+            fmt::format("{};ip=10.78.0.{}{}", link(0, "client"), rank + 1, mtu_option(mtu)));
     }
     return plan;
 }

@@ -44,10 +44,11 @@ class Inside {
 Descriptor make_namespace() {
     const Descriptor home = current_namespace();
     if (unshare(CLONE_NEWNET) != 0) {
-        throw LaunchError(fmt::format(
-            "cannot make a network namespace: {}; run as root, or use --transport udp, which needs no "
-            "privileges",
-            std::strerror(errno)));
+        throw LaunchError(
+            fmt::format("cannot make a network namespace: {}; run as root, or use --transport udp, "
+                        "which needs no "
+                        "privileges",
+                        std::strerror(errno)));
     }
     Descriptor made = current_namespace();
     setns(home.get(), CLONE_NEWNET);
@@ -80,17 +81,19 @@ void ip(const Descriptor& network, const std::string& arguments) {
     try {
         child = std::make_unique<ChildProcess>(spec);
     } catch (const LaunchError&) {
-        throw LaunchError("the program 'ip' is not there: apt-get install iproute2, or use --transport "
-                          "udp");
+        throw LaunchError(
+            "the program 'ip' is not there: apt-get install iproute2, or use --transport "
+            "udp");
     }
     pollfd ended{child->ended(), POLLIN, 0};
     while (poll(&ended, 1, -1) < 0 && errno == EINTR) {
     }
     const auto exit = child->poll();
     if (!exit || !exit->ok()) {
-        throw LaunchError(fmt::format("'ip {}' fails: {}run as root on a kernel with veth and bridges, "
-                                      "or use --transport udp",
-                                      arguments, read_all(child->standard_error())));
+        throw LaunchError(
+            fmt::format("'ip {}' fails: {}run as root on a kernel with veth and bridges, "
+                        "or use --transport udp",
+                        arguments, read_all(child->standard_error())));
     }
 }
 
@@ -101,8 +104,9 @@ VethNetwork::VethNetwork(unsigned hosts, unsigned mtu) : hub_(make_namespace()) 
     for (unsigned i = 0; i < hosts; ++i) {
         hosts_.push_back(make_namespace());
         const Descriptor& host = hosts_.back();
-        ip(hub_, fmt::format("link add p{} mtu {} type veth peer name {} mtu {} netns /proc/{}/fd/{}", i,
-                             mtu, host_interface, mtu, getpid(), host.get()));
+        ip(hub_,
+           fmt::format("link add p{} mtu {} type veth peer name {} mtu {} netns /proc/{}/fd/{}", i,
+                       mtu, host_interface, mtu, getpid(), host.get()));
         ip(hub_, fmt::format("link set p{} master {} up", i, hub_interface));
         ip(host, fmt::format("link set {} up", host_interface));
     }

@@ -44,7 +44,7 @@ TEST(BenchAggregator, CoreAlone) {
 
 TEST(BenchAggregator, OverPorts) {
     const auto run = run_bench(
-        "aggregator --op add_i32 --payload 1024 --workers 2 --window 1,8 --port inproc,udp "
+        "aggregator --op add_i32 --payload 1024 --workers 2 --window 1,8 --port inproc,udp,memif "
         "--seconds 0.2");
     ASSERT_EQ(run.exit_code, 0) << run.errors << run.output;
     std::set<std::string> seen;
@@ -57,7 +57,8 @@ TEST(BenchAggregator, OverPorts) {
         EXPECT_LE(row["latency_p99_us"], row["latency_p999_us"]);
         EXPECT_TRUE(row.contains("retransmissions"));
     }
-    EXPECT_EQ(seen, (std::set<std::string>{"inproc 1", "inproc 8", "udp 1", "udp 8"}));
+    EXPECT_EQ(seen, (std::set<std::string>{"inproc 1", "inproc 8", "memif 1", "memif 8", "udp 1",
+                                           "udp 8"}));
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ class Installed : public testing::Test {
             const auto line = "rank " + std::to_string(rank) + " of 4: 0 elements are wrong";
             EXPECT_NE(run.output.find(line), std::string::npos) << run.output;
         }
-        const auto embedded = run_command("LD_LIBRARY_PATH='" + library_directory() + "' '" + prefix() +
-                                          "/bin/sumwire-run' --embedded -- '" + program + "'");
+        const auto embedded =
+            run_command("LD_LIBRARY_PATH='" + library_directory() + "' '" + prefix() +
+                        "/bin/sumwire-run' --embedded -- '" + program + "'");
         EXPECT_EQ(embedded.status, 0) << embedded.output << embedded.error;
     }
 

@@ -58,8 +58,8 @@ TEST_F(Files, ThatCannotBeUsedAreNamedWithTheRemedy) {
     };
     const std::vector<Case> cases{
         {add_text("cut.npy", bytes.substr(0, 200)), "truncated"},
-        {add_text("cut.npy.zst", read((gradients() / "step040-worker0.npy.zst").string())
-                                     .substr(0, 100'000)),
+        {add_text("cut.npy.zst",
+                  read((gradients() / "step040-worker0.npy.zst").string()).substr(0, 100'000)),
          "truncated"},
         {add_of_type("double.npy", "<f8"), "float64"},
         {add_of_type("big.npy", ">f4"), "big-endian"},
@@ -112,19 +112,18 @@ TEST(AbsentAggregator, IsNamedWithinTheDeadline) {
 }
 
 TEST(WrongWorldSize, IsNamed) {
-    const auto result = run_command(
-        "WORKER_JOIN_SECONDS=4 " + run_program() +
-        "--workers 2 -- sh -c '[ $RANK = 0 ] || export WORLD_SIZE=3; exec \"$0\"' " +
-        worker_program());
+    const auto result =
+        run_command("WORKER_JOIN_SECONDS=4 " + run_program() +
+                    "--workers 2 -- sh -c '[ $RANK = 0 ] || export WORLD_SIZE=3; exec \"$0\"' " +
+                    worker_program());
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, HasSubstr("world size"));
 }
 
 TEST(ARankTwice, IsNamed) {
-    const auto result =
-        run_command("WORKER_JOIN_SECONDS=4 " + run_program() +
-                    "--workers 3 -- sh -c '[ $RANK != 1 ] || export RANK=0; exec \"$0\"' " +
-                    worker_program());
+    const auto result = run_command(
+        "WORKER_JOIN_SECONDS=4 " + run_program() +
+        "--workers 3 -- sh -c '[ $RANK != 1 ] || export RANK=0; exec \"$0\"' " + worker_program());
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, HasSubstr("rank 0"));
 }
@@ -163,11 +162,11 @@ INSTANTIATE_TEST_SUITE_P(Transports, LostWorker, testing::Values("udp", "memif",
 
 TEST(LostAggregator, IsNamed) {
     // Rank 0's program ends the aggregator, which is its sibling.
-    const auto result = run_command(
-        "WORKER_JOIN_SECONDS=4 " + run_program() +
-        "--workers 2 -- sh -c '[ $RANK = 1 ] || kill -KILL $(cat /proc/$PPID/task/*/children | tr \" \" "
-        "\"\\n\" | head -n 1); exec \"$0\"' " +
-        worker_program());
+    const auto result = run_command("WORKER_JOIN_SECONDS=4 " + run_program() +
+                                    "--workers 2 -- sh -c '[ $RANK = 1 ] || kill -KILL $(cat "
+                                    "/proc/$PPID/task/*/children | tr \" \" "
+                                    "\"\\n\" | head -n 1); exec \"$0\"' " +
+                                    worker_program());
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, HasSubstr("aggregator was killed by SIGKILL"));
 }

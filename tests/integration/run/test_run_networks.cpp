@@ -26,10 +26,11 @@ TEST_P(Faults, ChangeNoBit) {
     EXPECT_THAT(result.output, testing::Not(testing::ContainsRegex(" 0 +4 of 4")));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, Faults,
-    testing::Values("--transport udp --codec packed", "--transport udp --codec packed --arithmetic f32",
-                    "--transport inproc --codec sketch", "--transport inproc --codec dense"));
+INSTANTIATE_TEST_SUITE_P(Ways, Faults,
+                         testing::Values("--transport udp --codec packed",
+                                         "--transport udp --codec packed --arithmetic f32",
+                                         "--transport inproc --codec sketch",
+                                         "--transport inproc --codec dense"));
 
 TEST(Unprivileged, UserSumsOverUdp) {
     std::string command = run_program();
@@ -55,9 +56,9 @@ TEST(Unprivileged, UserSumsOverUdp) {
 
 TEST(Unprivileged, UserIsToldWhatVethNeeds) {
     if (!is_root()) GTEST_SKIP() << "needs root, to drop it";
-    const auto result = run_command("setpriv --reuid=65534 --regid=65534 --clear-groups " +
-                                    std::string("--inh-caps=-all ") + run_program() +
-                                    "--transport veth -- true");
+    const auto result =
+        run_command("setpriv --reuid=65534 --regid=65534 --clear-groups " +
+                    std::string("--inh-caps=-all ") + run_program() + "--transport veth -- true");
     if (result.status == 126 || result.status == 127)
         GTEST_SKIP() << "the build is not readable for others; build elsewhere";
     EXPECT_EQ(result.status, 1);
@@ -74,12 +75,13 @@ TEST_P(Interruption, EndsAllProcesses) {
     const apps::TemporaryDirectory directory;
     const auto pids = (directory.path() / "pids").string();
     // Each rank notes itself, then its sibling; the last one interrupts the launcher.
-    const auto result = run_command(
-        "TMPDIR='" + directory.path().string() + "' " + run_program() + "--transport " + transport +
-        " --workers 2 -- sh -c 'echo $$ >> " + pids + "; [ $(wc -l < " + pids +
-        ") -lt 2 ] || kill -INT $PPID; exec sleep 1000'");
+    const auto result =
+        run_command("TMPDIR='" + directory.path().string() + "' " + run_program() + "--transport " +
+                    transport + " --workers 2 -- sh -c 'echo $$ >> " + pids + "; [ $(wc -l < " +
+                    pids + ") -lt 2 ] || kill -INT $PPID; exec sleep 1000'");
     EXPECT_EQ(result.status, 130) << result.error;
-    const auto alive = run_command("for pid in $(cat '" + pids + "'); do ! kill -0 $pid || exit 1; done");
+    const auto alive =
+        run_command("for pid in $(cat '" + pids + "'); do ! kill -0 $pid || exit 1; done");
     EXPECT_EQ(alive.status, 0);
     // The temporary directory of the launcher is gone; the file of this test is not.
     const auto left = run_command("ls '" + directory.path().string() + "'");

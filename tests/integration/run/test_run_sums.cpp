@@ -61,8 +61,7 @@ void expect_near(const std::vector<float>& sums) {
         for (const auto& rank : inputs())
             for (std::size_t i = begin; i < end; ++i)
                 largest = std::max(largest, std::fabs(rank[i]));
-        const double bound =
-            4 * std::ldexp(1.0, (largest > 0 ? std::ilogb(largest) : -126) - 28);
+        const double bound = 4 * std::ldexp(1.0, (largest > 0 ? std::ilogb(largest) : -126) - 28);
         for (std::size_t i = begin; i < end; ++i) {
             double sum = 0;
             for (const auto& rank : inputs())
@@ -135,16 +134,17 @@ TEST_P(Sums, AreRightOnEveryRank) {
     if (arithmetic == "fixed32") expect_near(sums);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    EveryWay, Sums,
-    testing::Combine(testing::Values("inproc", "udp", "memif", "veth"),
-                     testing::Values(Choice{"packed", "exact", 0.30}, Choice{"packed", "f32", 0.20},
-                                     Choice{"sketch", "fixed32", 0.30},
-                                     Choice{"dense", "exact", 1.50})),
-    [](const auto& way) {
-        const Choice& choice = std::get<1>(way.param);
-        return std::string(std::get<0>(way.param)) + "_" + choice.codec + "_" + choice.arithmetic;
-    });
+INSTANTIATE_TEST_SUITE_P(EveryWay, Sums,
+                         testing::Combine(testing::Values("inproc", "udp", "memif", "veth"),
+                                          testing::Values(Choice{"packed", "exact", 0.30},
+                                                          Choice{"packed", "f32", 0.20},
+                                                          Choice{"sketch", "fixed32", 0.30},
+                                                          Choice{"dense", "exact", 1.50})),
+                         [](const auto& way) {
+                             const Choice& choice = std::get<1>(way.param);
+                             return std::string(std::get<0>(way.param)) + "_" + choice.codec + "_" +
+                                    choice.arithmetic;
+                         });
 
 TEST(Averages, AreRoundedOnce) {
     const auto result = run_command(run_program() + "--op average --iterations 3 --gradients '" +

@@ -37,8 +37,8 @@ inline std::string npy_bytes(std::string dictionary, std::string_view data) {
     constexpr std::size_t text_bytes = 118;
     dictionary.resize(text_bytes - 1, ' ');
     dictionary += '\n';
-    return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(text_bytes) + '\0' + dictionary +
-           std::string(data);
+    return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(text_bytes) + '\0' +
+           dictionary + std::string(data);
 }
 
 inline std::string float32_npy(const std::string& shape, std::string_view data) {

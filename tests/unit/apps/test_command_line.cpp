@@ -20,9 +20,10 @@ std::optional<RunOptions> parse(std::vector<const char*> arguments) {
 }
 
 TEST(RunCommandLine, TakesGradients) {
-    const auto options = parse({"--gradients", "a.npy", "b.npy", "--workers", "2", "--codec", "sketch",
-                                "--arithmetic", "fixed32", "--op", "average", "--deadline", "2.5",
-                                "--transport", "memif", "--payload", "1024", "--mtu", "1500"});
+    const auto options =
+        parse({"--gradients", "a.npy", "b.npy", "--workers", "2", "--codec", "sketch",
+               "--arithmetic", "fixed32", "--op", "average", "--deadline", "2.5", "--transport",
+               "memif", "--payload", "1024", "--mtu", "1500"});
     ASSERT_TRUE(options);
     EXPECT_THAT(options->gradients, ElementsAre("a.npy", "b.npy"));
     EXPECT_EQ(options->workers, 2U);
@@ -90,7 +91,8 @@ TEST(RunCommandLine, NamesTheRemedyInOneLine) {
         {{"--gradients", "d", "--embedded", "--aggregator", "h:1"}, "exclude each other"},
         {{"--gradients", "d", "--embedded", "--transport", "memif"}, "use --transport udp"},
         {{"--gradients", "d", "--aggregator", "h:1", "--transport", "veth"}, "use --transport udp"},
-        {{"--gradients", "d", "--aggregator", "h:1", "--transport", "inproc"}, "leave --aggregator"},
+        {{"--gradients", "d", "--aggregator", "h:1", "--transport", "inproc"},
+         "leave --aggregator"},
         {{"--transport", "inproc", "--", "./a"}, "choose udp, memif or veth"},
         {{"--codec", "dense", "--", "./a"}, "--codec is for --gradients"},
         {{"--output", "d", "--", "./a"}, "--output is for --gradients"},

@@ -25,8 +25,9 @@ class Gradients : public Scratch {
 };
 
 TEST_F(Gradients, TakesTheLastStepInOrderOfRanks) {
-    for (const char* name : {"step002-worker0.npy", "step040-worker1.npy.zst", "step040-worker0.npy",
-                             "notes.txt", "step100-worker0.txt", "step1-workerX.npy"})
+    for (const char* name :
+         {"step002-worker0.npy", "step040-worker1.npy.zst", "step040-worker0.npy", "notes.txt",
+          "step100-worker0.txt", "step1-workerX.npy"})
         add(name);
     for (unsigned worker = 2; worker <= 10; ++worker)
         add("step040-worker" + std::to_string(worker) + ".npy");
@@ -68,7 +69,9 @@ TEST_F(Gradients, TakesFilesAsTheyAreListed) {
     const std::vector<fs::path> listed{directory() / "b.npy", directory() / "a.npy"};
     EXPECT_EQ(find_gradients(listed, {}).ranks, listed);
     EXPECT_THAT(message_of<InputError>([&] { find_gradients(listed, 4); }), HasSubstr("a step"));
-    EXPECT_THAT(message_of<InputError>([&] { find_gradients({listed[0], directory()}, {}); }),
+    EXPECT_THAT(message_of<InputError>([&] {
+                    find_gradients({listed[0], directory()}, {});
+                }),
                 HasSubstr("is a directory among"));
     EXPECT_THAT(message_of<InputError>([] { find_gradients({}, {}); }), HasSubstr("no gradients"));
 }

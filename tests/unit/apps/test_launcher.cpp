@@ -49,8 +49,9 @@ Captured run(const LaunchOptions& options) {
 }
 
 TEST(Launcher, GivesEachWorkerItsPlace) {
-    auto options = shell(2, "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $SUMWIRE_AGGREGATOR "
-                            "$SUMWIRE_PORT $SUMWIRE_JOB");
+    auto options = shell(2,
+                         "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $SUMWIRE_AGGREGATOR "
+                         "$SUMWIRE_PORT $SUMWIRE_JOB");
     options.job = "j";
     options.faults = "loss=0.5";
     options.mtu = 600;
@@ -94,7 +95,8 @@ TEST(Launcher, PassesDescriptorsOnToTheirOwner) {
     auto options = shell(2, "");
     for (unsigned rank = 0; rank < 2; ++rank) {
         const auto number = std::to_string(memory.get());
-        const std::string script = rank == 0 ? "echo x >&" + number : "! test -e /proc/$$/fd/" + number;
+        const std::string script =
+            rank == 0 ? "echo x >&" + number : "! test -e /proc/$$/fd/" + number;
         options.workers[rank].arguments.back() = script;
     }
     options.workers[0].inherited = {memory.get()};
@@ -103,7 +105,8 @@ TEST(Launcher, PassesDescriptorsOnToTheirOwner) {
 }
 
 TEST(Launcher, TellsHowWorkersFailed) {
-    const auto captured = run(shell(3, "case $RANK in 0) exit 0;; 1) exit 3;; 2) kill -KILL $$;; esac"));
+    const auto captured =
+        run(shell(3, "case $RANK in 0) exit 0;; 1) exit 3;; 2) kill -KILL $$;; esac"));
     EXPECT_THAT(captured.result.failures,
                 testing::UnorderedElementsAre("rank 1 exited with status 3",
                                               "rank 2 was killed by SIGKILL (Killed)"));
@@ -114,9 +117,9 @@ TEST(Launcher, GivesTheOthersTimeToFailThemselves) {
     const TemporaryDirectory directory;
     const auto pipe = (directory.path() / "pipe").string();
     ASSERT_EQ(system(("mkfifo " + pipe).c_str()), 0);
-    const auto captured = run(
-        shell(2, "if [ $RANK = 1 ]; then exec 3>" + pipe + "; exit 5; fi; cat " + pipe +
-                     "; echo rank 1 is lost >&2; exit 6"));
+    const auto captured =
+        run(shell(2, "if [ $RANK = 1 ]; then exec 3>" + pipe + "; exit 5; fi; cat " + pipe +
+                         "; echo rank 1 is lost >&2; exit 6"));
     EXPECT_THAT(captured.result.failures,
                 ElementsAre("rank 1 exited with status 5", "rank 0 exited with status 6"));
     EXPECT_EQ(captured.error, "[rank 0] rank 1 is lost\n");
@@ -152,10 +155,11 @@ TEST(Launcher, EndsOnRequest) {
     const TemporaryDirectory directory;
     const auto file = (directory.path() / "started").string();
     // Waits for the worker, then interrupts this very process.
-    const std::string interrupt = "(until [ -e " + file + " ]; do :; done; kill -TERM " +
-                                  std::to_string(getpid()) + ") &";
+    const std::string interrupt =
+        "(until [ -e " + file + " ]; do :; done; kill -TERM " + std::to_string(getpid()) + ") &";
     ASSERT_EQ(system(interrupt.c_str()), 0);
-    const auto captured = run(shell(2, "touch " + file + "; trap '' TERM; while :; do sleep 0.1; done"));
+    const auto captured =
+        run(shell(2, "touch " + file + "; trap '' TERM; while :; do sleep 0.1; done"));
     EXPECT_EQ(captured.result.interrupted_by, SIGTERM);
     EXPECT_THAT(captured.result.failures, IsEmpty());
 }
@@ -167,7 +171,8 @@ TEST(Launcher, RefusesWhatCannotWork) {
     EXPECT_THAT(error({}), HasSubstr("no worker"));
     auto missing = shell(1, "");
     missing.workers[0].arguments = {"./not-there"};
-    EXPECT_THAT(error(missing), AllOf(HasSubstr("cannot start './not-there'"), HasSubstr("No such file")));
+    EXPECT_THAT(error(missing),
+                AllOf(HasSubstr("cannot start './not-there'"), HasSubstr("No such file")));
     auto threads = shell(1, "");
     threads.transport = Transport::inproc;
     EXPECT_THAT(error(threads), HasSubstr("udp, memif or veth"));

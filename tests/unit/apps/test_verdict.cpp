@@ -39,7 +39,8 @@ TEST(Verdict, FixedPointSumsMayBeOffByTheirBound) {
     const Ranks gradients{{1.0F, 1e-6F}, {1.0F, 0.0F}};
     Judge judge(gradients, ReduceOp::sum);
     // Half a unit is 2^-29, and there are two ranks.
-    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, 1e-6F + 0x1p-29F}).wrong, 0U);
+    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, 1e-6F + 0x1p-29F}).wrong,
+              0U);
     EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, 2e-6F}).wrong, 1U);
     EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, NAN}).wrong, 1U);
 }
