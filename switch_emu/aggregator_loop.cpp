@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace sumwire::aggregator {
@@ -42,7 +43,9 @@ AggregatorLoop::AggregatorLoop(nic::PacketPort& port, const Options& options)
       finish_after_last_job_(options.finish_after_last_job),
       aggregator_(limits_, random_session, options.observer),
       idle_(options.polling, options.pollers),
-      outbox_(outbox_capacity) {}
+      outbox_(outbox_capacity) {
+    order_.reserve(outbox_capacity);
+}
 
 void AggregatorLoop::run(const std::stop_token& stop) {
     {
@@ -99,10 +102,13 @@ std::size_t AggregatorLoop::receive_burst(Time now) {
 }
 
 void AggregatorLoop::transmit_answers() {
-    std::span<const Outgoing> rest = outbox_.packets();
+    if (outbox_.empty()) return;
+    sort_answers();
+    std::span<const std::uint32_t> rest = order_;
     while (!rest.empty()) {
         const auto some = rest.first(std::min(rest.size(), burst));
-        std::ranges::transform(some, to_send_.begin(), [](const Outgoing& answer) {
+        std::ranges::transform(some, to_send_.begin(), [this](std::uint32_t index) {
+            const Outgoing& answer = outbox_.packets()[index];
             return nic::TxPacket{
                 .to = answer.to, .header = answer.header, .payload = answer.payload};
         });
@@ -110,6 +116,18 @@ void AggregatorLoop::transmit_answers() {
         rest = rest.subspan(some.size());
     }
     outbox_.clear();
+}
+
+// Results come in turns, one for each rank. Ports send runs to one destination best: one link's
+// burst, one segmented datagram.
+void AggregatorLoop::sort_answers() {
+    order_.resize(outbox_.packets().size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    const auto packets = outbox_.packets();
+    std::ranges::sort(order_, [packets](std::uint32_t a, std::uint32_t b) {
+        const auto destinations = packets[a].to <=> packets[b].to;
+        return destinations != 0 ? destinations < 0 : a < b;
+    });
 }
 
 void AggregatorLoop::transmit(std::span<const nic::TxPacket> packets) {

@@ -58,6 +58,7 @@ class AggregatorLoop {
     bool finished(Time now);
     std::size_t receive_burst(Time now);
     void transmit_answers();
+    void sort_answers();
     void transmit(std::span<const nic::TxPacket> packets);
     void publish();
 
@@ -71,6 +72,7 @@ class AggregatorLoop {
     Outbox outbox_;
     std::array<nic::RxPacket, burst> received_{};
     std::array<nic::TxPacket, burst> to_send_{};
+    std::vector<std::uint32_t> order_;  // of the outbox
     std::uint64_t dropped_answers_ = 0;
     Time idle_since_ = never;
     std::atomic<bool> draining_ = false;

@@ -77,8 +77,8 @@ void require(const void* pointer, const char* name) {
     }
 }
 
-// Options as this library knows them, from a caller that may have been compiled against a shorter or
-// longer struct.
+// Options as this library knows them, from a caller that may have been compiled against a shorter
+// or longer struct.
 sumwire_options known_part(const sumwire_options* given) {
     sumwire_options known;
     sumwire_options_init(&known, sizeof known);
@@ -92,7 +92,9 @@ sumwire_options known_part(const sumwire_options* given) {
     return known;
 }
 
-std::string text(const char* string) { return string == nullptr ? std::string() : string; }
+std::string text(const char* string) {
+    return string == nullptr ? std::string() : string;
+}
 
 sumwire::Options convert(const sumwire_options& given) {
     sumwire::Options options;
@@ -145,9 +147,13 @@ sumwire_status sumwire_comm_create(const sumwire_options* options, sumwire_comm*
     });
 }
 
-void sumwire_comm_destroy(sumwire_comm* comm) { delete comm; }
+void sumwire_comm_destroy(sumwire_comm* comm) {
+    delete comm;
+}
 
-unsigned sumwire_comm_rank(const sumwire_comm* comm) { return comm->communicator.rank(); }
+unsigned sumwire_comm_rank(const sumwire_comm* comm) {
+    return comm->communicator.rank();
+}
 
 unsigned sumwire_comm_world_size(const sumwire_comm* comm) {
     return comm->communicator.world_size();
@@ -188,9 +194,13 @@ sumwire_status sumwire_allocate(sumwire_comm* comm, size_t bytes, sumwire_buffer
     });
 }
 
-void* sumwire_buffer_data(const sumwire_buffer* buffer) { return buffer->buffer.data(); }
+void* sumwire_buffer_data(const sumwire_buffer* buffer) {
+    return buffer->buffer.data();
+}
 
-void sumwire_buffer_free(sumwire_buffer* buffer) { delete buffer; }
+void sumwire_buffer_free(sumwire_buffer* buffer) {
+    delete buffer;
+}
 
 sumwire_status sumwire_all_reduce(sumwire_comm* comm, void* pointer, size_t count,
                                   sumwire_data_type type, sumwire_reduce_op op,
@@ -198,9 +208,9 @@ sumwire_status sumwire_all_reduce(sumwire_comm* comm, void* pointer, size_t coun
     return guarded([&] {
         require(comm, "comm");
         require(work, "work");
-        *work = new sumwire_work{
-            comm->communicator.all_reduce(pointer, count, static_cast<sumwire::DataType>(type),
-                                          static_cast<sumwire::ReduceOp>(op))};
+        *work = new sumwire_work{comm->communicator.all_reduce(pointer, count,
+                                                               static_cast<sumwire::DataType>(type),
+                                                               static_cast<sumwire::ReduceOp>(op))};
     });
 }
 
@@ -234,7 +244,9 @@ sumwire_status sumwire_work_test(sumwire_work* work, int* done) {
     });
 }
 
-void sumwire_work_free(sumwire_work* work) { delete work; }
+void sumwire_work_free(sumwire_work* work) {
+    delete work;
+}
 
 sumwire_status sumwire_barrier(sumwire_comm* comm) {
     return guarded([&] {
@@ -243,8 +255,12 @@ sumwire_status sumwire_barrier(sumwire_comm* comm) {
     });
 }
 
-const char* sumwire_error_message(void) { return last_message.c_str(); }
+const char* sumwire_error_message(void) {
+    return last_message.c_str();
+}
 
-int sumwire_lost_rank(void) { return last_lost_rank; }
+int sumwire_lost_rank(void) {
+    return last_lost_rank;
+}
 
 }  // extern "C"

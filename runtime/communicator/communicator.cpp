@@ -23,7 +23,9 @@ void Work::wait() const {
 bool Work::wait_for(std::chrono::nanoseconds timeout) const {
     return !state_ || state_->wait_for(timeout);
 }
-bool Work::done() const { return !state_ || state_->done(); }
+bool Work::done() const {
+    return !state_ || state_->done();
+}
 void Work::then(std::function<void(std::exception_ptr)> f) const {
     if (state_) {
         state_->then(std::move(f));
@@ -57,9 +59,15 @@ Buffer::Buffer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 Buffer::~Buffer() = default;
-void* Buffer::data() const { return impl_ ? impl_->memory.data() : nullptr; }
-std::size_t Buffer::bytes() const { return impl_ ? impl_->memory.size() : 0; }
-bool Buffer::pinned() const { return impl_ && impl_->pinned; }
+void* Buffer::data() const {
+    return impl_ ? impl_->memory.data() : nullptr;
+}
+std::size_t Buffer::bytes() const {
+    return impl_ ? impl_->memory.size() : 0;
+}
+bool Buffer::pinned() const {
+    return impl_ && impl_->pinned;
+}
 
 struct Communicator::Impl {
     std::shared_ptr<runtime::Core> core;
@@ -116,12 +124,13 @@ void check_arguments(const Options& options, const void* pointer, std::size_t co
         throw SetupError(fmt::format("all_reduce of {} elements got a null pointer", count));
     }
     if (reinterpret_cast<std::uintptr_t>(pointer) % alignof(float) != 0) {
-        throw SetupError(fmt::format("all_reduce got the pointer {}, which is not aligned to 4 bytes",
-                                     pointer));
+        throw SetupError(
+            fmt::format("all_reduce got the pointer {}, which is not aligned to 4 bytes", pointer));
     }
     if (codec == Codec::sketch && arithmetic == Arithmetic::f32) {
         throw SetupError(
-            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another codec "
+            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another "
+            "codec "
             "with Arithmetic::f32");
     }
     if (arithmetic == Arithmetic::f32 && !options.float_sums) {
@@ -154,7 +163,9 @@ Communicator Communicator::create(const Options& options) {
     return communicator;
 }
 
-unsigned Communicator::rank() const { return static_cast<unsigned>(impl_->core->options().rank); }
+unsigned Communicator::rank() const {
+    return static_cast<unsigned>(impl_->core->options().rank);
+}
 unsigned Communicator::world_size() const {
     return static_cast<unsigned>(impl_->core->options().world_size);
 }
@@ -206,7 +217,11 @@ void Communicator::barrier() {
     state->wait();
 }
 
-Statistics Communicator::statistics() const { return impl_->core->statistics(); }
-std::string Communicator::description() const { return impl_->core->description(); }
+Statistics Communicator::statistics() const {
+    return impl_->core->statistics();
+}
+std::string Communicator::description() const {
+    return impl_->core->description();
+}
 
 }  // namespace sumwire

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <utility>
 
@@ -35,14 +36,27 @@ std::uint16_t choose_payload(const Options& options, const nic::PortInfo& info) 
             info.description, info.max_datagram, nic::frame_overhead_bytes - 14 + 64));
     }
     if (options.payload_bytes > room) {
-        throw SetupError(fmt::format(
-            "payload_bytes is {}, but the port {} carries {} at most; choose that or less, or raise "
-            "the MTU of every link on the way",
-            options.payload_bytes, info.description, room));
+        throw SetupError(
+            fmt::format("payload_bytes is {}, but the port {} carries {} at most; choose that or "
+                        "less, or raise "
+                        "the MTU of every link on the way",
+                        options.payload_bytes, info.description, room));
     }
     return static_cast<std::uint16_t>(options.payload_bytes != 0
                                           ? options.payload_bytes
                                           : std::min(room, largest_automatic_payload));
+}
+
+// As many packets under way as the port can hold while this process is busy.
+std::uint16_t choose_slots(const Options& options, const nic::PortInfo& info,
+                           std::size_t payload_bytes) {
+    constexpr std::size_t fewest = 8;
+    std::size_t slots = options.slots;
+    if (info.receive_capacity != 0) {
+        const std::size_t room = info.receive_capacity / (payload_bytes + nic::header_bytes);
+        slots = std::min(slots, std::bit_floor(std::max(room, fewest)));
+    }
+    return static_cast<std::uint16_t>(slots);
 }
 
 std::uint64_t random_nonce() {
@@ -61,12 +75,13 @@ Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
         throw SetupError(prefix() + error.what());
     }
 
+    const std::uint16_t payload_bytes = choose_payload(options, port_->info());
     SessionConfig config;
     config.join = {.nonce = random_nonce(),
                    .rank = static_cast<std::uint16_t>(options.rank),
                    .world_size = static_cast<std::uint16_t>(options.world_size),
-                   .payload_bytes = choose_payload(options, port_->info()),
-                   .slots = static_cast<std::uint16_t>(options.slots),
+                   .payload_bytes = payload_bytes,
+                   .slots = choose_slots(options, port_->info(), payload_bytes),
                    .peer_timeout_ms = static_cast<std::uint32_t>(options.peer_timeout.count()),
                    .checksums = options.checksums || !port_->info().detects_corruption,
                    .float_sums = options.float_sums,
@@ -89,7 +104,8 @@ void Core::stop() {
     stop_.store(true);
     {
         const std::lock_guard lock(mutex_);
-        if (!over_) over_ = std::make_exception_ptr(Error(prefix() + "the communicator was closed"));
+        if (!over_)
+            over_ = std::make_exception_ptr(Error(prefix() + "the communicator was closed"));
     }
     wake_.notify_all();
     if (thread_.get_id() == std::this_thread::get_id()) {
@@ -165,7 +181,8 @@ bool Core::take_submissions() {
     if (!has_submissions_.load(std::memory_order_acquire)) return false;
     const std::lock_guard lock(mutex_);
     has_submissions_.store(false, std::memory_order_relaxed);
-    for (Operation& operation : submitted_) engine_->submit(std::move(operation));
+    for (Operation& operation : submitted_)
+        engine_->submit(std::move(operation));
     submitted_.clear();
     return true;
 }
@@ -179,7 +196,8 @@ bool Core::pump(Time now) {
 bool Core::receive(Time now) {
     std::array<nic::RxPacket, burst> received;
     const std::size_t count = port_->receive(received);
-    for (std::size_t i = 0; i < count; ++i) session_->receive(received[i].datagram, now);
+    for (std::size_t i = 0; i < count; ++i)
+        session_->receive(received[i].datagram, now);
     port_->release(std::span(received).first(count));
     return count != 0;
 }
@@ -197,8 +215,7 @@ bool Core::transmit(Time now) {
                       .payload = outgoing_[i].payload,
                       .region = outgoing_[i].region};
     }
-    const std::size_t taken =
-        port_->transmit(std::span(packets).subspan(sent_, polled_ - sent_));
+    const std::size_t taken = port_->transmit(std::span(packets).subspan(sent_, polled_ - sent_));
     sent_ += taken;
     return taken != 0;
 }
@@ -216,12 +233,13 @@ void Core::check_ends(Time now) {
     if (now < engine_->next_deadline()) return;
     const auto missing = session_->missing_rank();
     const std::string who =
-        missing ? fmt::format("the aggregator waits for rank {} (slot {}, {} of {} ranks are there); "
-                              "look at what that rank does",
-                              missing->rank, missing->slot, missing->present,
-                              resolved_.options.world_size)
-                : std::string("nothing says which rank is late; raise Options::deadline if the "
-                              "network is this slow");
+        missing ? fmt::format(
+                      "the aggregator waits for rank {} (slot {}, {} of {} ranks are there); "
+                      "look at what that rank does",
+                      missing->rank, missing->slot, missing->present, resolved_.options.world_size)
+                : std::string(
+                      "nothing says which rank is late; raise Options::deadline if the "
+                      "network is this slow");
     throw DeadlineExceeded(fmt::format("{}{} did not end within its deadline: {}", prefix(),
                                        engine_->describe_oldest(), who));
 }
@@ -234,7 +252,8 @@ void Core::end(const std::exception_ptr& failure) {
         never_started.swap(submitted_);
     }
     engine_->fail_all(failure);
-    for (Operation& operation : never_started) operation.completion->finish(failure);
+    for (Operation& operation : never_started)
+        operation.completion->finish(failure);
 
     // The session goes on for as long as the caller keeps the communicator: peers that wait see a
     // live rank and report what they wait for, not that this rank left.

@@ -24,8 +24,8 @@ namespace sumwire::runtime {
 
 class Core : public std::enable_shared_from_this<Core> {
   public:
-    // Opens the port, embeds the aggregator if asked to, joins, and starts the thread, which keeps the
-    // core alive until stop. Throws SetupError or DeadlineExceeded.
+    // Opens the port, embeds the aggregator if asked to, joins, and starts the thread, which keeps
+    // the core alive until stop. Throws SetupError or DeadlineExceeded.
     static std::shared_ptr<Core> start(const ResolvedOptions& resolved);
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -33,8 +33,8 @@ class Core : public std::enable_shared_from_this<Core> {
     // Thread-safe. Throws what ended the communicator if it is over.
     void submit(Operation operation);
 
-    // Leaves the job and ends the thread; operations under way fail. Called once. From a completion's
-    // callback it returns at once, and the thread ends by itself.
+    // Leaves the job and ends the thread; operations under way fail. Called once. From a
+    // completion's callback it returns at once, and the thread ends by itself.
     void stop();
 
     const Options& options() const { return resolved_.options; }

@@ -24,8 +24,8 @@ constexpr Launcher launchers[] = {
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_TASKS_PER_NODE"},
 };
 
-std::optional<int> read_number(const std::function<const char*(const char*)>& get,
-                               const char* name, int low, int high) {
+std::optional<int> read_number(const std::function<const char*(const char*)>& get, const char* name,
+                               int low, int high) {
     const char* value = get(name);
     if (value == nullptr || *value == '\0') return std::nullopt;
     const std::string_view text(value);
@@ -34,16 +34,15 @@ std::optional<int> read_number(const std::function<const char*(const char*)>& ge
     // Slurm writes "4(x2)": four tasks on each of two nodes.
     const bool whole = end == text.data() + text.size() || *end == '(' || *end == ',';
     if (error != std::errc() || !whole || number < low || number > high) {
-        throw SetupError(fmt::format("{}='{}' is no number from {} to {}; correct or unset it", name,
-                                     text, low, high));
+        throw SetupError(fmt::format("{}='{}' is no number from {} to {}; correct or unset it",
+                                     name, text, low, high));
     }
     return number;
 }
 
 }  // namespace
 
-LaunchEnvironment read_launch_environment(
-    const std::function<const char*(const char*)>& get) {
+LaunchEnvironment read_launch_environment(const std::function<const char*(const char*)>& get) {
     constexpr int largest = std::numeric_limits<int>::max();
     LaunchEnvironment environment;
     for (const Launcher& launcher : launchers) {

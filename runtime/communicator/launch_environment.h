@@ -15,10 +15,9 @@ struct LaunchEnvironment {
     std::optional<int> master_port;
 };
 
-// Knows torchrun's variables, then Open MPI's, then Slurm's; the first launcher that set both rank and
-// world size counts. `get` is getenv or a test's. Throws SetupError that names a variable whose value
-// is no number in range.
-LaunchEnvironment read_launch_environment(
-    const std::function<const char*(const char*)>& get);
+// Knows torchrun's variables, then Open MPI's, then Slurm's; the first launcher that set both rank
+// and world size counts. `get` is getenv or a test's. Throws SetupError that names a variable whose
+// value is no number in range.
+LaunchEnvironment read_launch_environment(const std::function<const char*(const char*)>& get);
 
 }  // namespace sumwire::runtime

@@ -27,7 +27,8 @@ void resolve_rank(Options& options, const LaunchEnvironment& environment) {
     if (options.rank < 0) {
         if (!environment.rank) {
             throw SetupError(
-                "the rank is unknown: set Options::rank, or start the program with torchrun, mpirun "
+                "the rank is unknown: set Options::rank, or start the program with torchrun, "
+                "mpirun "
                 "or srun, or set RANK and WORLD_SIZE");
         }
         options.rank = *environment.rank;
@@ -56,7 +57,8 @@ void check_numbers(const Options& options) {
             "payload_bytes is {}, but must be 0 (automatic) or a multiple of 64 up to 65472",
             options.payload_bytes));
     }
-    if (!std::has_single_bit(options.slots) || options.slots < 8 || options.slots > nic::max_slots) {
+    if (!std::has_single_bit(options.slots) || options.slots < 8 ||
+        options.slots > nic::max_slots) {
         throw SetupError(fmt::format("slots is {}, but must be a power of two from 8 to {}",
                                      options.slots, nic::max_slots));
     }
@@ -72,7 +74,8 @@ void check_numbers(const Options& options) {
     }
     if (options.codec == Codec::sketch && options.arithmetic == Arithmetic::f32) {
         throw SetupError(
-            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another codec "
+            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another "
+            "codec "
             "with Arithmetic::f32");
     }
 }
@@ -101,7 +104,8 @@ std::string embedded_port(std::string_view worker_port) {
     }
     throw SetupError(fmt::format(
         "no aggregator's address was given, and rank 0 cannot embed one on the port '{}'; start "
-        "sumwire-aggregator and set Options::aggregator or SUMWIRE_AGGREGATOR to its address, or use "
+        "sumwire-aggregator and set Options::aggregator or SUMWIRE_AGGREGATOR to its address, or "
+        "use "
         "the port 'udp'",
         worker_port));
 }

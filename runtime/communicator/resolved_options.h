@@ -21,7 +21,6 @@ struct ResolvedOptions {
 };
 
 // Throws SetupError that names the option or variable and the remedy. `get` is getenv or a test's.
-ResolvedOptions resolve(const Options& options,
-                        const std::function<const char*(const char*)>& get);
+ResolvedOptions resolve(const Options& options, const std::function<const char*(const char*)>& get);
 
 }  // namespace sumwire::runtime

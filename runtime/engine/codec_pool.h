@@ -27,7 +27,8 @@ class CodecPool {
     CodecPool(gpu::Device& device, nic::PacketPort& port, std::uint32_t world_size)
         : device_(device), port_(port), world_size_(world_size) {}
 
-    // Makes a codec if none is at rest: allocates while the pool grows to what is under way at once.
+    // Makes a codec if none is at rest: allocates while the pool grows to what is under way at
+    // once.
     std::unique_ptr<PooledCodec> take(gpu::Codec codec, gpu::Arithmetic arithmetic);
     void put_back(std::unique_ptr<PooledCodec> codec);
 

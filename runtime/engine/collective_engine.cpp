@@ -37,7 +37,10 @@ std::uint64_t mix(std::uint64_t x) {
 
 CollectiveEngine::CollectiveEngine(gpu::Device& device, nic::PacketPort& port,
                                    WorkerSession& session, std::uint32_t world_size)
-    : codecs_(device, port, world_size), session_(session), chunks_(max_chunks), ready_(max_chunks) {}
+    : codecs_(device, port, world_size),
+      session_(session),
+      chunks_(max_chunks),
+      ready_(max_chunks) {}
 
 CollectiveEngine::ActiveOperation& CollectiveEngine::operation(std::uint64_t number) {
     return operations_[number - operations_.front().number];
@@ -121,8 +124,8 @@ bool CollectiveEngine::start_chunk() {
             std::min<std::size_t>(op.count - first, gpu::chunk_elements));
         task.reduction = op.reduction;
         task.seed = mix(mix(active.number) + index);
-        task.expected_union = keeps_history(op) ? history_.chunk(op.count, index)
-                                                : gpu::ChunkTask::unknown_union;
+        task.expected_union =
+            keeps_history(op) ? history_.chunk(op.count, index) : gpu::ChunkTask::unknown_union;
         started.codec = codecs_.take(op.codec, op.arithmetic);
         started.codec->codec->begin(task);
     }
@@ -184,7 +187,8 @@ void CollectiveEngine::finish_chunk(Chunk& finished) {
 bool CollectiveEngine::retire() {
     const std::uint64_t passed = *std::min_element(lane_next_.begin(), lane_next_.end());
     const std::uint64_t before = oldest_;
-    while (oldest_ != passed && chunk(oldest_).state == Chunk::State::done) ++oldest_;
+    while (oldest_ != passed && chunk(oldest_).state == Chunk::State::done)
+        ++oldest_;
     while (!operations_.empty() && operations_.front().chunks_done == operations_.front().chunks) {
         operations_.pop_front();
         --starting_;

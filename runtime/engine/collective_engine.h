@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <string>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "nic/time.h"
@@ -70,8 +70,8 @@ class CollectiveEngine {
         State state = State::done;
         unsigned round = 0;
         unsigned messages_left = 0;
-        std::uint64_t operation = 0;  // its number
-        std::size_t index = 0;        // within the operation
+        std::uint64_t operation = 0;         // its number
+        std::size_t index = 0;               // within the operation
         std::unique_ptr<PooledCodec> codec;  // null: a barrier
     };
 

@@ -13,7 +13,8 @@ void Completion::finish(std::exception_ptr failure) {
         callbacks.swap(callbacks_);
     }
     ended_.notify_all();
-    for (const auto& callback : callbacks) callback(failure);
+    for (const auto& callback : callbacks)
+        callback(failure);
 }
 
 bool Completion::done() const {

@@ -1,9 +1,9 @@
 // How many packets may be under way.
 //
 // Grows by one for each result until losses come in numbers, then by one for each window's worth of
-// results. Single losses are repaired, not taken for congestion: a link that damages one packet in a
-// hundred is no fuller for sending less. A round trip in which more than an eighth of the packets was
-// lost shrinks the window.
+// results. Single losses are repaired, not taken for congestion: a link that damages one packet in
+// a hundred is no fuller for sending less. A round trip in which more than an eighth of the packets
+// was lost shrinks the window.
 #pragma once
 
 #include <algorithm>

@@ -47,10 +47,7 @@ std::optional<LanePacket> Lane::next_packet() {
     if (slot.busy) return std::nullopt;
 
     const auto message = static_cast<std::uint32_t>(sending_ % messages_.size());
-    slot = {.busy = true,
-            .sequence = next_sequence_++,
-            .message = message,
-            .offset = send_offset_};
+    slot = {.busy = true, .sequence = next_sequence_++, .message = message, .offset = send_offset_};
     send_offset_ += payload_bytes_;
     if (send_offset_ >= messages_[message].message.bytes.size()) {
         ++sending_;
@@ -59,7 +56,9 @@ std::optional<LanePacket> Lane::next_packet() {
     return describe(index);
 }
 
-LanePacket Lane::packet_in(std::uint32_t slot) const { return describe(slot - first_slot_); }
+LanePacket Lane::packet_in(std::uint32_t slot) const {
+    return describe(slot - first_slot_);
+}
 
 bool Lane::occupied(std::uint32_t slot, std::uint32_t sequence) const {
     const SlotState& state = slots_[slot - first_slot_];
@@ -82,7 +81,8 @@ Lane::Accepted Lane::accept(const nic::Header& header, std::span<const std::byte
 }
 
 void Lane::drop_finished() {
-    while (oldest_ != sending_ && messages_[oldest_ % messages_.size()].packets_left == 0) ++oldest_;
+    while (oldest_ != sending_ && messages_[oldest_ % messages_.size()].packets_left == 0)
+        ++oldest_;
 }
 
 }  // namespace sumwire::runtime

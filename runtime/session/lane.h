@@ -50,8 +50,8 @@ class Lane {
     LanePacket packet_in(std::uint32_t slot) const;
 
     enum class Accepted : std::uint8_t { no, packet, message };
-    // Takes a result if it is what its slot waits for: copies it over the contribution and frees the
-    // slot. On Accepted::message, completed_token() tells which message is whole.
+    // Takes a result if it is what its slot waits for: copies it over the contribution and frees
+    // the slot. On Accepted::message, completed_token() tells which message is whole.
     Accepted accept(const nic::Header& header, std::span<const std::byte> payload);
     std::uint64_t completed_token() const { return completed_token_; }
 

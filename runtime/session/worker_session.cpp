@@ -137,8 +137,7 @@ void WorkerSession::receive_control(const nic::Header& header, std::span<const s
             const auto waiting = nic::read_waiting(payload);
             if (!waiting || waiting->nonce != join.nonce) return;
             last_waiting_ = waiting;
-            large_answered_ |=
-                waiting->answered_bytes >= nic::header_bytes + join_payload_wanted_;
+            large_answered_ |= waiting->answered_bytes >= nic::header_bytes + join_payload_wanted_;
             return;
         }
         case nic::PacketType::welcome: {
@@ -206,9 +205,8 @@ void WorkerSession::receive_pending(const nic::Header& header, std::span<const s
     if (!lanes_[lane].occupied(header.slot, header.sequence)) return;
     in_flight_[header.slot].pending = true;
     lane_states_[lane].probes = 1;
-    missing_ = MissingRank{.rank = pending->missing_rank,
-                           .present = pending->present,
-                           .slot = header.slot};
+    missing_ = MissingRank{
+        .rank = pending->missing_rank, .present = pending->present, .slot = header.slot};
 }
 
 void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {

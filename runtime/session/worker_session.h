@@ -73,8 +73,8 @@ class WorkerSession {
     const nic::Welcome& agreed() const { return agreed_; }
 
     // Puts a message on a lane, in State::running. All ranks must post the same (op, size) in the
-    // same order on each lane. False if the lane holds max_messages. The bytes belong to the session
-    // until the message's token comes back.
+    // same order on each lane. False if the lane holds max_messages. The bytes belong to the
+    // session until the message's token comes back.
     bool post(std::size_t lane, const LaneMessage& message);
     // Token of a message that is complete, in the order of completion; empty if there is none.
     std::optional<std::uint64_t> take_completed();

@@ -20,12 +20,14 @@ std::vector<float> exact_reference(std::size_t count, double density, std::uint6
     std::vector<double> sums(count);
     for (unsigned rank = 0; rank < world_size; ++rank) {
         const auto values = gradient(count, rank, density, seed);
-        for (std::size_t i = 0; i < count; ++i) sums[i] += values[i];
+        for (std::size_t i = 0; i < count; ++i)
+            sums[i] += values[i];
     }
     std::vector<float> result(count);
     for (std::size_t i = 0; i < count; ++i) {
         // The double sum is exact. Its quotient by three cannot lie so close to the middle between
-        // two floats that rounding it to double first would matter: that takes more bits than it has.
+        // two floats that rounding it to double first would matter: that takes more bits than it
+        // has.
         result[i] = static_cast<float>(op == ReduceOp::sum ? sums[i] : sums[i] / world_size);
     }
     return result;
@@ -36,10 +38,12 @@ std::vector<float> rank_order_reference(std::size_t count, double density, std::
     auto sums = gradient(count, 0, density, seed);
     for (unsigned rank = 1; rank < world_size; ++rank) {
         const auto values = gradient(count, rank, density, seed);
-        for (std::size_t i = 0; i < count; ++i) sums[i] += values[i];
+        for (std::size_t i = 0; i < count; ++i)
+            sums[i] += values[i];
     }
     if (op == ReduceOp::average) {
-        for (float& sum : sums) sum /= static_cast<float>(world_size);
+        for (float& sum : sums)
+            sum /= static_cast<float>(world_size);
     }
     return sums;
 }
@@ -139,9 +143,8 @@ std::string name_of(const Way& way) {
 INSTANTIATE_TEST_SUITE_P(
     Ways, AllReduce,
     ::testing::Values(Way{Codec::dense, Arithmetic::exact}, Way{Codec::dense, Arithmetic::f32},
-                      Way{Codec::dense, Arithmetic::fixed32},
-                      Way{Codec::packed, Arithmetic::exact}, Way{Codec::packed, Arithmetic::f32},
-                      Way{Codec::packed, Arithmetic::fixed32},
+                      Way{Codec::dense, Arithmetic::fixed32}, Way{Codec::packed, Arithmetic::exact},
+                      Way{Codec::packed, Arithmetic::f32}, Way{Codec::packed, Arithmetic::fixed32},
                       Way{Codec::sketch, Arithmetic::exact},
                       Way{Codec::sketch, Arithmetic::fixed32}),
     [](const auto& instance) { return name_of(instance.param); });
@@ -170,7 +173,8 @@ TEST(Communicators, SeveralJobsInOneProcessDoNotMix) {
             });
         });
     }
-    for (std::thread& job : jobs) job.join();
+    for (std::thread& job : jobs)
+        job.join();
 }
 
 TEST(Communicators, SingleCallsChooseTheirCodec) {

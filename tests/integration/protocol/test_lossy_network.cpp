@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstring>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <queue>
 #include <random>
@@ -46,8 +46,8 @@ class Network {
         : faults_(faults), random_(seed), ids_(seed), outbox_(64) {
         aggregator::Limits limits;
         limits.payload_bytes = 256;
-        aggregator_ = std::make_unique<aggregator::Aggregator>(
-            limits, [this] { return ids_() | 1U; });
+        aggregator_ =
+            std::make_unique<aggregator::Aggregator>(limits, [this] { return ids_() | 1U; });
         for (unsigned rank = 0; rank < ranks; ++rank) {
             runtime::SessionConfig config;
             config.join = {.nonce = random_(),
@@ -73,7 +73,8 @@ class Network {
             if (rank == asleep) continue;
             std::array<runtime::SessionPacket, 8> out;
             const std::size_t count = sessions_[rank]->poll_transmit(now_, out);
-            for (std::size_t i = 0; i < count; ++i) send(rank, -1, out[i].header, out[i].payload);
+            for (std::size_t i = 0; i < count; ++i)
+                send(rank, -1, out[i].header, out[i].payload);
         }
         while (!in_flight_.empty() && in_flight_.top().due <= now_) {
             const Datagram datagram = in_flight_.top();
@@ -192,12 +193,10 @@ Exchange plan(unsigned ranks, const std::vector<Planned>& messages, std::mt19937
         using U8 = std::uint8_t;
         switch (message.op) {
             case nic::Op::bit_or:
-                exchange.expected.push_back(
-                    fold<U32>(inputs, [](U32 a, U32 b) { return a | b; }));
+                exchange.expected.push_back(fold<U32>(inputs, [](U32 a, U32 b) { return a | b; }));
                 break;
             case nic::Op::add_i32:
-                exchange.expected.push_back(
-                    fold<U32>(inputs, [](U32 a, U32 b) { return a + b; }));
+                exchange.expected.push_back(fold<U32>(inputs, [](U32 a, U32 b) { return a + b; }));
                 break;
             case nic::Op::max_u8:
                 exchange.expected.push_back(
@@ -227,7 +226,8 @@ TEST_P(LossyNetwork, EveryRankGetsTheRightAggregates) {
         std::mt19937_64 random(seed * 7919);
         Network network(ranks, faults, seed, faults.corrupt > 0);
         for (unsigned rank = 0; rank < ranks; ++rank) {
-            while (network.session(rank).state() == WorkerSession::State::joining) network.step();
+            while (network.session(rank).state() == WorkerSession::State::joining)
+                network.step();
             ASSERT_EQ(network.session(rank).state(), WorkerSession::State::running)
                 << network.session(rank).failure().text;
         }
@@ -258,12 +258,13 @@ TEST_P(LossyNetwork, EveryRankGetsTheRightAggregates) {
                 WorkerSession& session = network.session(rank);
                 if (posted[rank] != messages.size() && random() % 4 == 0) {
                     const std::size_t next = posted[rank]++;
-                    ASSERT_TRUE(session.post(messages[next].lane,
-                                             {.op = messages[next].op,
-                                              .bytes = exchange.ranks[rank][next],
-                                              .token = next}));
+                    ASSERT_TRUE(
+                        session.post(messages[next].lane, {.op = messages[next].op,
+                                                           .bytes = exchange.ranks[rank][next],
+                                                           .token = next}));
                 }
-                while (session.take_completed()) ++completed[rank];
+                while (session.take_completed())
+                    ++completed[rank];
             }
             network.step();
         }
@@ -278,19 +279,18 @@ TEST_P(LossyNetwork, EveryRankGetsTheRightAggregates) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, LossyNetwork,
-    testing::Values(Case{"perfect", 3, {}}, Case{"alone", 1, {.loss = 0.05}},
-                    Case{"loss", 4, {.loss = 0.1}}, Case{"duplicates", 3, {.duplicate = 0.2}},
-                    Case{"reordering", 3, {.jitter = 2ms}},
-                    Case{"damage", 3, {.corrupt = 0.05}},
-                    Case{"everything",
-                         5,
-                         {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}}),
+    testing::Values(
+        Case{"perfect", 3, {}}, Case{"alone", 1, {.loss = 0.05}}, Case{"loss", 4, {.loss = 0.1}},
+        Case{"duplicates", 3, {.duplicate = 0.2}}, Case{"reordering", 3, {.jitter = 2ms}},
+        Case{"damage", 3, {.corrupt = 0.05}},
+        Case{"everything", 5, {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
     Network network(3, {.loss = 0.1}, 5, false);
     for (unsigned rank = 0; rank < 3; ++rank) {
-        while (network.session(rank).state() == WorkerSession::State::joining) network.step();
+        while (network.session(rank).state() == WorkerSession::State::joining)
+            network.step();
     }
     const Time silence = network.now();
     while (network.session(0).state() == WorkerSession::State::running ||
@@ -299,8 +299,7 @@ TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
         network.step(2);
     }
     for (unsigned rank = 0; rank < 2; ++rank) {
-        EXPECT_EQ(network.session(rank).failure().kind,
-                  runtime::SessionFailure::Kind::peer_lost);
+        EXPECT_EQ(network.session(rank).failure().kind, runtime::SessionFailure::Kind::peer_lost);
         EXPECT_EQ(network.session(rank).failure().rank, 2U);
     }
     EXPECT_GE(network.now() - silence, 4900ms) << "not before the peer timeout";
@@ -309,7 +308,8 @@ TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
 TEST(LossyNetworkFailures, ALeavingRankIsNamedToThoseWhoNeedIt) {
     Network network(3, {}, 6, false);
     for (unsigned rank = 0; rank < 3; ++rank) {
-        while (network.session(rank).state() == WorkerSession::State::joining) network.step();
+        while (network.session(rank).state() == WorkerSession::State::joining)
+            network.step();
     }
     network.session(1).leave();
     Bytes a(64);

@@ -71,12 +71,11 @@ class Script : public testing::Test {
 
     void welcome(std::uint16_t payload = 128, std::uint16_t slots = 16) {
         poll();
-        deliver_control(PacketType::welcome,
-                        nic::Welcome{.nonce = nonce,
-                                     .answered_bytes = nic::header_bytes + 128,
-                                     .payload_bytes = payload,
-                                     .slots = slots,
-                                     .peer_timeout_ms = 2000});
+        deliver_control(PacketType::welcome, nic::Welcome{.nonce = nonce,
+                                                          .answered_bytes = nic::header_bytes + 128,
+                                                          .payload_bytes = payload,
+                                                          .slots = slots,
+                                                          .peer_timeout_ms = 2000});
         ASSERT_EQ(session->state(), WorkerSession::State::running);
     }
 
@@ -165,10 +164,9 @@ TEST_F(WorkerSessionTest, SaysThatNobodyAnswered) {
 
 TEST_F(WorkerSessionTest, SaysWhichRankIsMissing) {
     poll();
-    deliver_control(PacketType::waiting, nic::Waiting{.nonce = nonce,
-                                                      .answered_bytes = 150,
-                                                      .joined = 2,
-                                                      .missing_rank = 2});
+    deliver_control(
+        PacketType::waiting,
+        nic::Waiting{.nonce = nonce, .answered_bytes = 150, .joined = 2, .missing_rank = 2});
     now += 6s;
     poll();
     ASSERT_EQ(session->state(), WorkerSession::State::failed);
@@ -179,11 +177,10 @@ TEST_F(WorkerSessionTest, SaysWhichRankIsMissing) {
 
 TEST_F(WorkerSessionTest, PassesOnARefusal) {
     poll();
-    deliver_control(PacketType::refused,
-                    nic::Refused{.nonce = nonce,
-                                 .code = nic::Refusal::rank_taken,
-                                 .text = "rank 1 is taken"},
-                    0);
+    deliver_control(
+        PacketType::refused,
+        nic::Refused{.nonce = nonce, .code = nic::Refusal::rank_taken, .text = "rank 1 is taken"},
+        0);
     ASSERT_EQ(session->state(), WorkerSession::State::failed);
     EXPECT_EQ(session->failure().kind, SessionFailure::Kind::refused);
     EXPECT_EQ(session->failure().text, "rank 1 is taken");
