@@ -121,7 +121,8 @@ TEST(Launcher, GivesTheOthersTimeToFailThemselves) {
         run(shell(2, "if [ $RANK = 1 ]; then exec 3>" + pipe + "; exit 5; fi; cat " + pipe +
                          "; echo rank 1 is lost >&2; exit 6"));
     EXPECT_THAT(captured.result.failures,
-                ElementsAre("rank 1 exited with status 5", "rank 0 exited with status 6"));
+                testing::UnorderedElementsAre("rank 1 exited with status 5",
+                                              "rank 0 exited with status 6"));
     EXPECT_EQ(captured.error, "[rank 0] rank 1 is lost\n");
 }
 
