@@ -36,8 +36,9 @@ struct LaunchOptions {
 };
 
 struct LaunchResult {
-    std::vector<std::string> failures;  // "rank 1 was killed by SIGKILL (Killed)", in the order noticed
-    int interrupted_by = 0;             // SIGINT, SIGTERM or SIGHUP, which has ended the run
+    // "rank 1 was killed by SIGKILL (Killed)", in the order noticed.
+    std::vector<std::string> failures;
+    int interrupted_by = 0;  // SIGINT, SIGTERM or SIGHUP, which has ended the run
 
     bool ok() const { return failures.empty() && interrupted_by == 0; }
 };

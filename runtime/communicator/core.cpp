@@ -26,15 +26,14 @@ constexpr auto farewell_patience = std::chrono::milliseconds(200);
 constexpr std::size_t largest_automatic_payload = 8192;
 
 std::uint16_t choose_payload(const Options& options, const nic::PortInfo& info) {
-    const std::size_t room = info.max_datagram < nic::header_bytes
-                                 ? 0
-                                 : (info.max_datagram - nic::header_bytes) / 64 * 64;
-    if (room == 0) {
+    if (info.max_datagram < nic::header_bytes + nic::Join::bytes) {
         throw SetupError(fmt::format(
-            "the port {} carries datagrams of {} bytes, too small for a header and 64 bytes of "
-            "data; raise its MTU to at least {}",
-            info.description, info.max_datagram, nic::frame_overhead_bytes - 14 + 64));
+            "the port {} carries datagrams of {} bytes, too small to join a job; raise its "
+            "MTU to at least {}",
+            info.description, info.max_datagram,
+            nic::frame_overhead_bytes - 14 + nic::Join::bytes));
     }
+    const std::size_t room = (info.max_datagram - nic::header_bytes) / 64 * 64;
     if (options.payload_bytes > room) {
         throw SetupError(
             fmt::format("payload_bytes is {}, but the port {} carries {} at most; choose that or "

@@ -165,6 +165,13 @@ TEST(Failures, APayloadThatThePortCannotCarry) {
                 AllOf(HasSubstr("4096"), HasSubstr("MTU")));
 }
 
+TEST(Failures, AnMtuTooSmallToJoin) {
+    Options options = rank_options(in_process_options(1), 0);
+    options.port += ";mtu=137";
+    EXPECT_THAT(message_of<SetupError>([&] { Communicator::create(options); }),
+                AllOf(HasSubstr("MTU"), HasSubstr("138")));
+}
+
 TEST(Failures, ThePortIsNamedWhenItCannotBeOpened) {
     Options options = rank_options(in_process_options(1), 0);
     options.aggregator = "127.0.0.1";

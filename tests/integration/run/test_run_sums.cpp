@@ -102,7 +102,7 @@ class Sums : public testing::TestWithParam<std::tuple<const char*, Choice>> {};
 TEST_P(Sums, AreRightOnEveryRank) {
     const std::string transport = std::get<0>(GetParam());
     const Choice choice = std::get<1>(GetParam());
-    if ((transport == "veth" || transport == "memif") && !is_root())
+    if (transport == "veth" && !is_root())
         GTEST_SKIP() << transport << " needs root; run the tests as root";
 
     const apps::TemporaryDirectory directory;
