@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 . apps/setup.sh
 
 install_packages "${build_packages[@]}"
-build false
+build false apps/sumwire-aggregator apps/sumwire-run
 
 for transport in memif udp; do
     say "Four workers and an aggregator over $transport"

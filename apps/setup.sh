@@ -25,14 +25,20 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build true|false: with tests or without; keeps what an earlier build left.
+# build true|false [TARGET...]: with tests or without; a build that has tests keeps them.
 build() {
-    local command=(meson setup build "-Dtests=$1")
-    [ ! -f build/build.ninja ] || command=(meson configure build "-Dtests=$1")
+    local tests=$1 command log
+    shift
     say "Building into build/"
-    local log
+    if [ ! -f build/build.ninja ]; then
+        command=(meson setup build "-Dtests=$tests")
+    elif [ "$tests" = true ]; then
+        command=(meson configure build -Dtests=true)
+    else
+        command=(true)
+    fi
     log=$(mktemp)
     "${command[@]}" >"$log" || { cat "$log"; rm -f "$log"; return 1; }
     rm -f "$log"
-    ninja -C build
+    ninja -C build "$@"
 }
