@@ -2,7 +2,7 @@
 # project's root.
 
 build_packages=(g++ meson ninja-build pkg-config libdpdk-dev libfmt-dev libspdlog-dev libcli11-dev
-    nlohmann-json3-dev libzstd-dev iproute2)
+    nlohmann-json3-dev libzstd-dev libhwy-dev iproute2)
 test_packages=(libgtest-dev libgmock-dev libmpfr-dev python3 util-linux)
 
 say() { printf '\n== %s\n' "$*"; }

@@ -1,7 +1,7 @@
 // The index: one bit for each element of a chunk, 32 elements (a block) to a word, element 0 in the
 // lowest bit. Bits beyond the count are zero.
 //
-// Kernels over spans: an index has blocks_of(count) words.
+// Over spans: an index has blocks_of(count) words.
 #pragma once
 
 #include <bit>
@@ -13,6 +13,7 @@ namespace sumwire::gpu {
 static_assert(std::endian::native == std::endian::little, "messages are little endian");
 
 inline constexpr std::uint32_t block_elements = 32;
+inline constexpr std::uint32_t full_block = ~std::uint32_t{0};
 
 constexpr std::uint32_t blocks_of(std::uint32_t count) {
     return (count + block_elements - 1) / block_elements;
@@ -21,7 +22,7 @@ constexpr std::uint32_t blocks_of(std::uint32_t count) {
 // The bits of the last block that stand for elements.
 constexpr std::uint32_t last_block_mask(std::uint32_t count) {
     const std::uint32_t rest = count % block_elements;
-    return rest == 0 ? ~std::uint32_t{0} : (std::uint32_t{1} << rest) - 1;
+    return rest == 0 ? full_block : (std::uint32_t{1} << rest) - 1;
 }
 
 // Calls f(position of the bit) for each set bit, lowest first.
@@ -33,10 +34,6 @@ inline void for_each_bit(std::uint32_t mask, F&& f) {
     }
 }
 
-enum class MinusZero : bool { is_zero, is_value };
-
-void index_values(std::span<const float> values, MinusZero minus_zero,
-                  std::span<std::uint32_t> index);
 void index_all(std::uint32_t count, std::span<std::uint32_t> index);
 
 std::uint32_t population(std::span<const std::uint32_t> index);
@@ -46,12 +43,5 @@ bool is_union_of(std::span<const std::uint32_t> whole, std::span<const std::uint
 
 // Positions of the set bits, ascending; as many as the population.
 void list_positions(std::span<const std::uint32_t> index, std::span<std::uint32_t> positions);
-
-// Copies the elements at set bits one after the other; as many as the population.
-void gather(std::span<const float> values, std::span<const std::uint32_t> index,
-            std::span<float> packed);
-// The inverse; elements at clear bits become +0.
-void scatter(std::span<const float> packed, std::span<const std::uint32_t> index,
-             std::span<float> values);
 
 }  // namespace sumwire::gpu

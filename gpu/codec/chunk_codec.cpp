@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu/codec/element_codec.h"
 #include "gpu/codec/round_codec.h"
 
 namespace sumwire::gpu {
@@ -12,7 +13,12 @@ namespace {
 
 constexpr std::uint32_t max_world_size = 1024;
 
+bool travels_as_elements(const CodecConfig& config) {
+    return config.extrema || size_of(config.type) == sizeof(std::uint64_t);
+}
+
 std::unique_ptr<ValueCoder> make_coder(const CodecConfig& config) {
+    if (config.type == DataType::i32) return make_integer_coder(config.world_size);
     switch (config.arithmetic) {
         case Arithmetic::exact:
             return make_exact_coder(config.world_size);
@@ -24,6 +30,18 @@ std::unique_ptr<ValueCoder> make_coder(const CodecConfig& config) {
     throw std::invalid_argument("unknown arithmetic; choose exact, f32 or fixed32");
 }
 
+void check_sketch(const CodecConfig& config) {
+    if (config.type == DataType::i32) {
+        throw std::invalid_argument(
+            "a sketch of int32 is not supported; use the dense or packed codec");
+    }
+    if (config.arithmetic == Arithmetic::f32) {
+        throw std::invalid_argument(
+            "a sketch cannot hold float sums, which lose bits by cancellation; use exact or "
+            "fixed32 arithmetic, or the dense or packed codec");
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<ChunkCodec> make_chunk_codec(Device& device, const CodecConfig& config) {
@@ -31,27 +49,22 @@ std::unique_ptr<ChunkCodec> make_chunk_codec(Device& device, const CodecConfig& 
         throw std::invalid_argument("world size " + std::to_string(config.world_size) +
                                     " is not supported; use 1 to 1024 ranks");
     }
-    auto coder = make_coder(config);
+    if (travels_as_elements(config)) return make_element_codec(device, config);
+    CodecParts parts{.device = device, .coder = make_coder(config), .type = config.type};
     // Gradients take about one word an element.
-    const std::size_t payload_words =
-        config.arithmetic == Arithmetic::exact ? 2 * chunk_elements : chunk_elements;
+    if (config.arithmetic == Arithmetic::exact) parts.payload_words = 2 * chunk_elements;
     switch (config.codec) {
         case Codec::dense:
-            return make_dense_codec(device, std::move(coder), payload_words);
+            return make_dense_codec(std::move(parts));
         case Codec::packed:
-            return make_packed_codec(device, std::move(coder), payload_words);
+            return make_packed_codec(std::move(parts));
         case Codec::sketch:
-            break;
+            check_sketch(config);
+            return make_sketch_codec(std::move(parts), config.arithmetic == Arithmetic::fixed32
+                                                           ? SketchKeys::positions
+                                                           : SketchKeys::ordinals);
     }
-    if (config.arithmetic == Arithmetic::f32) {
-        throw std::invalid_argument(
-            "a sketch cannot hold float sums, which lose bits by cancellation; use exact or "
-            "fixed32 "
-            "arithmetic, or the dense or packed codec");
-    }
-    return make_sketch_codec(
-        device, std::move(coder),
-        config.arithmetic == Arithmetic::fixed32 ? SketchKeys::positions : SketchKeys::ordinals);
+    throw std::invalid_argument("unknown codec; choose dense, packed or sketch");
 }
 
 }  // namespace sumwire::gpu

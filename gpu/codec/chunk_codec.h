@@ -9,22 +9,28 @@
 //   dense   f32       values
 //   dense   fixed32   scale | values
 //   dense   exact     ranges | values
-//   packed  f32       index | values
-//   packed  fixed32   index, scale | values
-//   packed  exact     index, ranges | values
+//   packed  f32       blocks | index | values
+//   packed  fixed32   blocks, scale | index | values
+//   packed  exact     blocks | index, ranges | values
 //   sketch  fixed32   scale | index, sketch          where the chunk's last union is known
 //                     scale, index | sketch          otherwise
 //   sketch  exact     index, ranges | sketch
 //   any sketch whose peeling stalls: one further round with the values that inactivation requests
+//   other types, and minima and maxima    elements
+//
+// A round without a message is left out: of packed, the index where all blocks are full or empty.
 //
 // Layouts, little endian:
-//   index   bitmap: bit i % 8 of byte i / 8 says that element i is non-zero on some rank; padded
-//   with
-//           zero bits to 32-bit words. f32 counts -0.0 as non-zero, the other arithmetics do not.
-//   ranges  two bytes for each block of 32 elements (exact.h), padded to 32-bit words
-//   scale   one word whose low byte says how large the largest value is (fixed32.h)
-//   values  32-bit words: floats (f32), integers (fixed32), packed fields (exact.h)
-//   sketch  count sketch of those words, modulo 2^32 (count_sketch.h)
+//   blocks    which blocks of 32 elements are occupied, and which are full (block_index.h)
+//   index     bitmap: bit i % 8 of byte i / 8 says that element i is non-zero on some rank; padded
+//             with zero bits to 32-bit words; packed: of the blocks that are neither full nor empty.
+//             f32 and int32 count -0.0, the other arithmetics do not.
+//   ranges    two bytes for each block (packed: for each that is occupied), padded to 32-bit words
+//             (exact.h)
+//   scale     one word whose low byte says how large the largest value is (fixed32.h)
+//   values    32-bit words: floats (f32), integers (fixed32), digits (exact.h)
+//   sketch    count sketch of those words, modulo 2^32 (count_sketch.h)
+//   elements  as they are, or mapped to unsigned integers of the same order (element_codec.cpp)
 #pragma once
 
 #include <cstddef>
@@ -32,6 +38,7 @@
 #include <memory>
 #include <span>
 
+#include "gpu/data_type.h"
 #include "gpu/device.h"
 
 namespace sumwire::gpu {
@@ -45,11 +52,29 @@ enum class Arithmetic : std::uint8_t {
 };
 
 enum class Reduction : std::uint8_t {
-    sum,
-    average  // the sum divided by the world size; exact: rounded once, after the division
+    sum,      // of integers modulo 2^32 or 2^64
+    average,  // the sum divided by the world size; exact: rounded once, after the division; of
+              // integers towards zero
+    minimum,  // -0.0 is below +0.0; NaN if any rank has one
+    maximum
 };
 
-enum class Combine : std::uint8_t { bit_or, add_i32, max_u8, add_f32 };
+constexpr bool is_extremum(Reduction reduction) {
+    return reduction == Reduction::minimum || reduction == Reduction::maximum;
+}
+
+// On little-endian elements of the size in the name.
+enum class Combine : std::uint8_t {
+    bit_or,
+    add_i32,
+    add_i64,
+    add_f32,  // in rank order
+    add_f64,  // in rank order
+    max_u8,
+    max_u16,
+    max_u32,
+    max_u64
+};
 
 // Elements of a full chunk. Fixed: every rank must cut alike.
 inline constexpr std::uint32_t chunk_elements = 65536;
@@ -58,6 +83,8 @@ struct CodecConfig {
     Codec codec = Codec::packed;
     Arithmetic arithmetic = Arithmetic::exact;
     std::uint32_t world_size = 1;
+    DataType type = DataType::f32;
+    bool extrema = false;  // for minima and maxima; otherwise for sums and averages
 };
 
 // This rank's contribution on hand-over, the aggregate on return; a multiple of 4 bytes.
@@ -68,8 +95,8 @@ struct Message {
 
 struct ChunkTask {
     // In: this rank's values. Out: the result, written only when the chunk is done, so that a chunk
-    // whose exchange fails is untouched and can be begun again. Any alignment of 4 bytes.
-    float* values = nullptr;
+    // whose exchange fails is untouched and can be begun again. Aligned as the type asks.
+    void* values = nullptr;
     std::uint32_t count = 0;  // 1 to chunk_elements
     Reduction reduction = Reduction::sum;
     std::uint64_t seed = 0;  // the same on all ranks, different for every chunk and all_reduce
@@ -106,7 +133,8 @@ class ChunkCodec {
     static constexpr std::size_t max_messages = 2;
     static constexpr unsigned max_rounds = 3;
 
-    // After Progress::done: elements in the union of all ranks' non-zeros. Dense: the count.
+    // After Progress::done: elements in the union of all ranks' non-zeros, as far as the codec
+    // knows; otherwise the count.
     virtual std::uint32_t union_size() const = 0;
     // After Progress::done: whether the peeling needed the extra round.
     virtual bool stalled() const = 0;
@@ -119,8 +147,11 @@ class ChunkCodec {
     ChunkCodec() = default;
 };
 
-// Throws std::invalid_argument for sketch with f32, and for a world size of 0 or above 1024, with
-// the remedy.
+// bfloat16 and float16 are summed as floats and rounded once. Sums of f64, i64, and extrema take
+// neither codec nor arithmetic into account; sums of i32 no arithmetic.
+//
+// Throws std::invalid_argument, with the remedy, for a sketch of f32 or i32, and for a world size of
+// 0 or above 1024.
 std::unique_ptr<ChunkCodec> make_chunk_codec(Device& device, const CodecConfig& config);
 
 }  // namespace sumwire::gpu

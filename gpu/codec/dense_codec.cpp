@@ -8,27 +8,31 @@ namespace {
 
 class DenseCodec final : public RoundCodec {
   public:
-    DenseCodec(Device& device, std::unique_ptr<ValueCoder> coder, std::size_t payload_words)
-        : RoundCodec(device, std::move(coder), {.words = payload_words}) {}
-
-    Progress advance() override {
-        return round_ == Round::header ? after_header() : finish(sent_, task().count);
-    }
+    explicit DenseCodec(CodecParts parts)
+        : RoundCodec({.device = parts.device,
+                      .coder = std::move(parts.coder),
+                      .type = parts.type,
+                      .words = parts.payload_words}) {}
 
   private:
     enum class Round : std::uint8_t { header, values };
 
     Progress start() override {
-        mark_own_nonzeros();
-        if (header().empty()) return after_header();
+        const std::span<std::byte> sent = header(blocks_of(task().count));
+        if (sent.empty()) return after_header();
         round_ = Round::header;
-        coder().write_header(values(), own_index(), header());
-        add_message(Combine::max_u8, header());
+        scan();
+        coder().write_header(all_blocks(), sent);
+        add_message(Combine::max_u8, sent);
         return Progress::exchange;
     }
 
+    Progress step() override {
+        return round_ == Round::header ? after_header() : finish(sent_, task().count);
+    }
+
     Progress after_header() {
-        switch (coder().read_header(header(), task().count)) {
+        switch (coder().read_header(all_blocks(), header(blocks_of(task().count)))) {
             case ValueCoder::Header::inconsistent:
                 return Progress::inconsistent;
             case ValueCoder::Header::not_finite:
@@ -37,15 +41,8 @@ class DenseCodec final : public RoundCodec {
                 break;
         }
         coder().dense_index(task().count, index());
-        if (!index_is_possible()) return Progress::inconsistent;
-        const std::size_t count = coder().words(index());
-        if (count == 0) return finish({}, task().count);
-        sent_ = words().take(count);
-        if (!coder().encode(values(), index(), sent_)) return Progress::inconsistent;
         round_ = Round::values;
-        clear_messages();
-        add_message(coder().combine(), sent_);
-        return Progress::exchange;
+        return send_values(task().count, sent_);
     }
 
     Round round_ = Round::header;
@@ -54,9 +51,8 @@ class DenseCodec final : public RoundCodec {
 
 }  // namespace
 
-std::unique_ptr<ChunkCodec> make_dense_codec(Device& device, std::unique_ptr<ValueCoder> coder,
-                                             std::size_t payload_words) {
-    return std::make_unique<DenseCodec>(device, std::move(coder), payload_words);
+std::unique_ptr<ChunkCodec> make_dense_codec(CodecParts parts) {
+    return std::make_unique<DenseCodec>(std::move(parts));
 }
 
 }  // namespace sumwire::gpu

@@ -1,4 +1,4 @@
-// Exact sums: fixed-point integers as wide as a block's exponents ask for, in 32-bit words.
+// Exact sums: fixed-point integers as wide as a block's exponents ask for, added as digits.
 //
 // A block is 32 elements, one word of the index. Two bytes tell its range, combined by maximum:
 //
@@ -10,23 +10,26 @@
 // Both are 0 just where no rank has anything: a block of subnormals has byte 1 >= 232.
 //
 // Every finite value of the block is then a multiple of 2^(low - 150), and below 2^bits in that
-// unit, bits = max(largest exponent, 1) + 24 - low, 1 to 277. Such an integer takes a sign on top
-// of its bits, and the sum over all ranks takes carry_bits(world size) more.
+// unit, bits = max(largest exponent, 1) + 24 - low, 1 to 277. 2^bits is added to that integer, so
+// that it is never negative and has bits + 1 bits. It is cut into digits, lowest first: as many of
+// 32 bits as fit, then at most one each of 16, 8 and 4 bits. Of a digit's bits the upper
+// carry_bits(world size) are left free, so that the digits of all ranks add up in their place,
+// modulo 2^32, without a carry into their neighbours. Which digits: those that hold bits + 1 bits
+// and take the fewest bits in all; of equals, those with the fewest digits of 32 bits.
 //
-// A block's union elements follow one another from a fresh word on, lowest bits first. Where an
-// element meets the end of a word it is cut into pieces, each with its own carry bits, so that
-// adding the words of all ranks modulo 2^32 adds every piece. All pieces but an element's last are
-// unsigned; the last one bears the sign. A word is the sum of piece * 2^shift, so a negative piece
-// borrows from those above it; they are read from the lowest upwards, each taken out before the
-// next. No piece but the last has fewer than min_piece_bits of the integer; space below that stays
-// zero.
+// A block's union elements follow one another, digit by digit from a fresh word each: all elements'
+// lowest digits, then all their next ones. Digits of 32, 16 and 8 bits are arrays of little-endian
+// integers; of 4-bit digits byte i has that of element i in its lower half and that of element
+// 16 + i in its upper half. What fills an array up to whole words is undefined but the same on
+// every rank.
 //
 // A block with a NaN or an infinity counts with the exponent 254, and has one word more for each
-// union element after those of its fields: the number of ranks with +infinity in the lower half,
-// with -infinity in the upper half; a NaN counts as both. So the result is NaN if both are there,
-// else the infinity, else the finite sum: what a float sum would have given.
+// union element after its digits: the number of ranks with +infinity in the lower half, with
+// -infinity in the upper half; a NaN counts as both. So the result is NaN if both are there, else
+// the infinity, else the finite sum: what a float sum would have given.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,11 +37,11 @@
 #include <vector>
 
 #include "gpu/codec/bitmap.h"
+#include "gpu/codec/rounding.h"
 
 namespace sumwire::gpu {
 
 inline constexpr unsigned max_field_bits = 277;
-inline constexpr unsigned min_piece_bits = 2;
 inline constexpr std::size_t range_bytes = 2;
 
 // Smallest c with world_size <= 2^c.
@@ -53,8 +56,8 @@ struct BlockRange {
 
 // How a block's integers look.
 struct BlockShape {
-    unsigned low = 0;   // the unit is 2^(low - 150)
-    unsigned bits = 0;  // of the magnitude; 0 for an empty block
+    std::uint16_t low = 0;   // the unit is 2^(low - 150)
+    std::uint16_t bits = 0;  // of the magnitude; 0 for an empty block
     bool flagged = false;
 };
 
@@ -64,33 +67,63 @@ std::optional<BlockShape> shape_of(BlockRange range);
 // `elements`: the block's non-zeros among its values.
 BlockRange range_of(const float* block, std::uint32_t elements);
 
-// Words of blocks by shape, for one world size.
+// The digits of one width of integer.
+struct Digits {
+    // 32 - carry bits each in the lowest ones; 278 bits at 1024 ranks.
+    static constexpr unsigned max_words = 13;
+    static constexpr unsigned max_digits = max_words + 3;
+
+    struct Digit {
+        std::uint16_t offset;  // of its lowest bit in the integer
+        std::uint8_t width;    // 32, 16, 8 or 4
+    };
+    std::array<Digit, max_digits> digits{};
+    unsigned count = 0;
+
+    // For the elements of one block.
+    std::uint32_t words(std::uint32_t elements) const;
+};
+
+constexpr std::uint32_t digit_words(unsigned width, std::uint32_t elements) {
+    const std::uint32_t bytes = width == 4 ? (elements < 16 ? elements : 16) : elements * width / 8;
+    return (bytes + 3) / 4;
+}
+
+// Digits by the number of bits, for one world size.
 class ExactLayout {
   public:
     explicit ExactLayout(std::uint32_t world_size);
 
     std::uint32_t world_size() const { return world_size_; }
     unsigned carry() const { return carry_; }
+    const Digits& digits(const BlockShape& shape) const { return digits_[shape.bits]; }
     std::uint32_t words(const BlockShape& shape, std::uint32_t elements) const {
-        return field_words_[shape.bits * (block_elements + 1) + elements] +
+        return words_[shape.bits * (block_elements + 1) + elements] +
                (shape.flagged ? elements : 0);
     }
 
   private:
     std::uint32_t world_size_;
     unsigned carry_;
-    std::vector<std::uint16_t> field_words_;
+    std::vector<Digits> digits_;
+    std::vector<std::uint16_t> words_;
 };
 
-// Writes the fields of the block's union elements; words.size() is layout.words(). False if a value
-// is out of the shape's range.
-bool encode_block(const float* block, std::uint32_t elements, const BlockShape& shape,
-                  const ExactLayout& layout, std::span<std::uint32_t> words);
+// Encoders write up to this many words beyond those of the blocks.
+inline constexpr std::size_t exact_slack_words = block_elements;
+
+// Writes the digits of each block's union elements, block by block; empty blocks have none. The
+// shapes must be those of the union. words.size(): the sum of layout.words(); exact_slack_words
+// more can be written.
+void encode_exact(std::span<const float> values, std::span<const std::uint32_t> index,
+                  std::span<const BlockShape> shapes, const ExactLayout& layout,
+                  std::span<std::uint32_t> words);
 
 // Rounds the sums in `words`, divided by `divisor`, to as many floats as there are elements. False
-// if no values sum up to these words.
-bool decode_block(std::span<const std::uint32_t> words, std::uint32_t elements,
-                  const BlockShape& shape, const ExactLayout& layout, std::uint32_t divisor,
-                  float* results);
+// if no values sum up to these words. Reads, and writes results, up to block_elements beyond the
+// last.
+bool decode_exact(std::span<const std::uint32_t> words, std::span<const std::uint32_t> index,
+                  std::span<const BlockShape> shapes, const ExactLayout& layout,
+                  std::uint32_t divisor, Rounding rounding, std::span<float> results);
 
 }  // namespace sumwire::gpu

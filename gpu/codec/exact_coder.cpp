@@ -1,44 +1,60 @@
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <vector>
 
+#include "gpu/codec/block_index.h"
 #include "gpu/codec/exact.h"
+#include "gpu/codec/scan.h"
 #include "gpu/codec/value_coder.h"
 
 namespace sumwire::gpu {
 
 namespace {
 
+static_assert(sizeof(BlockRange) == range_bytes);
+static_assert(exact_slack_words <= ValueCoder::slack);
+
 class ExactCoder final : public ValueCoder {
   public:
     explicit ExactCoder(std::uint32_t world_size)
-        : layout_(world_size), shapes_(blocks_of(chunk_elements)) {}
+        : layout_(world_size),
+          ranges_(blocks_of(chunk_elements)),
+          shapes_(blocks_of(chunk_elements)) {}
 
-    MinusZero minus_zero() const override { return MinusZero::is_zero; }
-
-    std::size_t header_bytes(std::uint32_t count) const override {
-        return (blocks_of(count) * range_bytes + 3) / 4 * 4;
+    bool scan(std::span<const float> values, std::span<std::uint32_t> index) override {
+        return scan_values(values, index, std::span(ranges_).first(index.size())).minus_zeros;
     }
 
-    void write_header(std::span<const float> values, std::span<const std::uint32_t> index,
-                      std::span<std::byte> header) const override {
+    std::size_t header_bytes(std::uint32_t occupied_blocks) const override {
+        return (occupied_blocks * range_bytes + 3) / 4 * 4;
+    }
+    bool header_is_by_block() const override { return true; }
+
+    void write_header(BlockSet occupied, std::span<std::byte> header) const override {
+        if (header.empty()) return;
         std::ranges::fill(header.last(4), std::byte{0});
-        for (std::size_t b = 0; b < index.size(); ++b) {
-            const BlockRange range = range_of(values.data() + b * block_elements, index[b]);
-            header[range_bytes * b] = std::byte{range.largest};
-            header[range_bytes * b + 1] = std::byte{range.lowest};
-        }
+        std::byte* to = header.data();
+        for_each_block(occupied, [&](std::uint32_t b) {
+            std::memcpy(to, &ranges_[b], range_bytes);
+            to += range_bytes;
+        });
     }
 
-    Header read_header(std::span<const std::byte> header, std::uint32_t count) override {
-        for (std::size_t b = 0; b < blocks_of(count); ++b) {
-            const auto shape =
-                shape_of({std::to_integer<std::uint8_t>(header[range_bytes * b]),
-                          std::to_integer<std::uint8_t>(header[range_bytes * b + 1])});
-            if (!shape) return Header::inconsistent;
-            shapes_[b] = *shape;
-        }
-        return Header::usable;
+    Header read_header(BlockSet occupied, std::span<const std::byte> header) override {
+        std::ranges::fill(shapes_, BlockShape{});
+        const std::byte* from = header.data();
+        bool good = true;
+        for_each_block(occupied, [&](std::uint32_t b) {
+            BlockRange range;
+            std::memcpy(&range, from, range_bytes);
+            from += range_bytes;
+            const auto shape = shape_of(range);
+            good &= shape && range.largest >= ranges_[b].largest &&
+                    range.lowest >= ranges_[b].lowest;
+            if (shape) shapes_[b] = *shape;
+        });
+        return good ? Header::usable : Header::inconsistent;
     }
 
     void dense_index(std::uint32_t count, std::span<std::uint32_t> index) const override {
@@ -53,50 +69,31 @@ class ExactCoder final : public ValueCoder {
         bool contradiction = false;
         for (std::size_t b = 0; b < index.size(); ++b) {
             contradiction |= (index[b] == 0) != (shapes_[b].bits == 0);
-            sum += block_words(index, b);
+            sum += layout_.words(shapes_[b], static_cast<std::uint32_t>(std::popcount(index[b])));
         }
         return contradiction ? no_words : sum;
     }
 
     Combine combine() const override { return Combine::add_i32; }
 
-    bool encode(std::span<const float> values, std::span<const std::uint32_t> index,
+    void encode(std::span<const float> values, std::span<const std::uint32_t> index,
                 std::span<std::uint32_t> words) const override {
-        bool good = true;
-        for (std::size_t b = 0; b < index.size(); ++b) {
-            const std::uint32_t n = block_words(index, b);
-            if (n == 0) continue;
-            good &= encode_block(values.data() + b * block_elements, index[b], shapes_[b], layout_,
-                                 words.first(n));
-            words = words.subspan(n);
-        }
-        return good;
+        encode_exact(values, index, shapes_, layout_, words);
     }
 
-    bool decode(std::span<const std::uint32_t> words, std::span<const std::uint32_t> index,
-                Reduction reduction, std::span<float> results) const override {
+    const float* decode(std::span<std::uint32_t> words, std::span<const std::uint32_t> index,
+                        Reduction reduction, Rounding rounding,
+                        std::span<float> results) const override {
         const std::uint32_t divisor = reduction == Reduction::average ? layout_.world_size() : 1;
-        bool good = true;
-        for (std::size_t b = 0; b < index.size(); ++b) {
-            const std::uint32_t n = block_words(index, b);
-            if (n == 0) continue;
-            const auto elements = static_cast<std::uint32_t>(std::popcount(index[b]));
-            good &= decode_block(words.first(n), elements, shapes_[b], layout_, divisor,
-                                 results.data());
-            words = words.subspan(n);
-            results = results.subspan(elements);
-        }
-        return good;
+        const bool good =
+            decode_exact(words, index, shapes_, layout_, divisor, rounding, results);
+        return good ? results.data() : nullptr;
     }
 
   private:
-    std::uint32_t block_words(std::span<const std::uint32_t> index, std::size_t block) const {
-        return layout_.words(shapes_[block],
-                             static_cast<std::uint32_t>(std::popcount(index[block])));
-    }
-
     ExactLayout layout_;
-    std::vector<BlockShape> shapes_;
+    std::vector<BlockRange> ranges_;  // of this rank
+    std::vector<BlockShape> shapes_;  // of all ranks together
 };
 
 }  // namespace

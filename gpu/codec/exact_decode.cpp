@@ -1,196 +1,157 @@
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <optional>
 
 #include "gpu/codec/exact.h"
-#include "gpu/codec/exact_fields.h"
+#include "gpu/codec/exact_wide.h"
 #include "gpu/codec/float_bits.h"
 
-namespace sumwire::gpu {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gpu/codec/exact_decode.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file again.
+#include "gpu/codec/round-inl.h"
 
+HWY_BEFORE_NAMESPACE();
+namespace sumwire::gpu::HWY_NAMESPACE {
 namespace {
 
-// An integer as the sum of its pieces' sums, in 64 bits.
-class NarrowSum {
-  public:
-    void add(std::uint32_t piece, unsigned offset) { sum_ += std::int64_t{piece} << offset; }
-    void add_last(std::int32_t piece, unsigned offset) { sum_ += std::int64_t{piece} << offset; }
+namespace hn = hwy::HWY_NAMESPACE;
+using Words = hn::CappedTag<std::uint32_t, 16>;
+using Longs = hn::RebindToUnsigned<Doubles>;
+using NarrowWords = hn::Rebind<std::uint32_t, Longs>;
 
-    bool negative() const { return sum_ < 0; }
-    Magnitude magnitude() const { return {significand(), 0, false}; }
-    // Whether `ranks` integers of `bits` can sum up to this.
-    bool possible(unsigned bits, std::uint32_t ranks) const {
-        return significand() <= ((std::uint64_t{1} << bits) - 1) * ranks;
-    }
+// Sums below 2^52 are doubles: the lower bits of one between 2^52 and 2^53.
+constexpr unsigned narrow_bits = 52;
+constexpr unsigned max_narrow_digits = 5;
 
-  private:
-    std::uint64_t significand() const {
-        const auto pattern = static_cast<std::uint64_t>(sum_);
-        return negative() ? 0 - pattern : pattern;
-    }
-
-    std::int64_t sum_ = 0;
-};
-
-// Bits, sign and carry with which no NarrowSum overflows, whatever the words.
-constexpr unsigned narrow_bits = 62;
-
-// The same for every width: two's complement in limbs of 32 bits.
-class WideSum {
-  public:
-    void add(std::uint32_t piece, unsigned offset) { add_limbs(piece, 0, offset); }
-    void add_last(std::int32_t piece, unsigned offset) {
-        add_limbs(static_cast<std::uint32_t>(piece), piece < 0 ? ~std::uint32_t{0} : 0, offset);
-    }
-
-    bool negative() const { return limbs_.back() >> 31 != 0; }
-
-    Magnitude magnitude() const {
-        const Limbs m = absolute();
-        const unsigned length = bit_length(m);
-        if (length <= 64) return {std::uint64_t{m[1]} << 32 | m[0], 0, false};
-        const unsigned dropped = length - 64;
-        Magnitude result{0, static_cast<int>(dropped), false};
-        for (unsigned i = 0; i < 64; ++i) {
-            const unsigned at = dropped + i;
-            result.significand |= std::uint64_t{m[at / 32] >> (at % 32) & 1} << i;
+// The digits of one place, as words. Reads, of narrow ones, those of a whole block.
+HWY_INLINE const std::uint32_t* widen(const std::uint32_t* words, unsigned width,
+                                      std::uint32_t* wide) {
+    const Words d;
+    switch (width) {
+        case 32:
+            return words;
+        case 16: {
+            const hn::Rebind<std::uint16_t, Words> narrow;
+            const auto* const from = reinterpret_cast<const std::uint16_t*>(words);
+            for (std::size_t i = 0; i < block_elements; i += hn::Lanes(d))
+                hn::Store(hn::PromoteTo(d, hn::LoadU(narrow, from + i)), d, wide + i);
+            return wide;
         }
-        for (unsigned i = 0; i < dropped / 32; ++i)
-            result.sticky |= m[i] != 0;
-        result.sticky |= low_bits(m[dropped / 32], dropped % 32) != 0;
-        return result;
-    }
-
-    bool possible(unsigned bits, std::uint32_t ranks) const {
-        return bit_length(absolute()) <= bits + carry_bits(ranks);
-    }
-
-  private:
-    static constexpr std::size_t limb_count = (max_field_bits + 1 + 10 + 31) / 32 + 2;
-    using Limbs = std::array<std::uint32_t, limb_count>;
-
-    void add_limbs(std::uint32_t low, std::uint32_t extension, unsigned offset) {
-        const std::uint64_t shifted = (std::uint64_t{extension} << 32 | low) << (offset % 32);
-        std::uint64_t carry = 0;
-        for (std::size_t i = offset / 32, n = 0; i < limb_count; ++i, ++n) {
-            const std::uint32_t digit = n == 0   ? static_cast<std::uint32_t>(shifted)
-                                        : n == 1 ? static_cast<std::uint32_t>(shifted >> 32)
-                                                 : extension;
-            carry += std::uint64_t{limbs_[i]} + digit;
-            limbs_[i] = static_cast<std::uint32_t>(carry);
-            carry >>= 32;
+        case 8: {
+            const hn::Rebind<std::uint8_t, Words> narrow;
+            const auto* const from = reinterpret_cast<const std::uint8_t*>(words);
+            for (std::size_t i = 0; i < block_elements; i += hn::Lanes(d))
+                hn::Store(hn::PromoteTo(d, hn::LoadU(narrow, from + i)), d, wide + i);
+            return wide;
         }
-    }
-
-    Limbs absolute() const {
-        if (!negative()) return limbs_;
-        Limbs result{};
-        std::uint64_t carry = 1;
-        for (std::size_t i = 0; i < limb_count; ++i) {
-            carry += static_cast<std::uint32_t>(~limbs_[i]);
-            result[i] = static_cast<std::uint32_t>(carry);
-            carry >>= 32;
-        }
-        return result;
-    }
-
-    static unsigned bit_length(const Limbs& limbs) {
-        for (std::size_t i = limb_count; i-- > 0;) {
-            if (limbs[i] != 0) {
-                return static_cast<unsigned>(i) * 32 +
-                       static_cast<unsigned>(std::bit_width(limbs[i]));
+        default: {
+            const hn::Rebind<std::uint8_t, Words> narrow;
+            const auto* const from = reinterpret_cast<const std::uint8_t*>(words);
+            constexpr std::size_t half = block_elements / 2;
+            for (std::size_t i = 0; i < half; i += hn::Lanes(d)) {
+                const auto both = hn::PromoteTo(d, hn::LoadU(narrow, from + i));
+                hn::Store(hn::And(both, hn::Set(d, 0xf)), d, wide + i);
+                hn::Store(hn::ShiftRight<4>(both), d, wide + half + i);
             }
+            return wide;
         }
-        return 0;
     }
-
-    Limbs limbs_{};
-};
-
-// Takes the pieces out of a block's words, from the lowest upwards.
-class FieldReader {
-  public:
-    FieldReader(std::span<const std::uint32_t> words, unsigned carry)
-        : words_(words), cursor_(carry), carry_(carry) {}
-
-    template <typename Sum>
-    Sum read(unsigned bits) {
-        Sum sum;
-        unsigned offset = 0;
-        cursor_.place(bits, [&](const Piece& piece) {
-            if (piece.shift == 0) {
-                left_over_ |= rest_;
-                rest_ = words_[piece.word];
-            }
-            if (piece.last) {
-                const std::int32_t field = sign_extend(rest_ >> piece.shift, piece.bits + carry_);
-                rest_ -= static_cast<std::uint32_t>(field) << piece.shift;
-                sum.add_last(field, offset);
-            } else {
-                sum.add(rest_ >> piece.shift, offset);
-                rest_ = 0;
-            }
-            offset += piece.bits;
-        });
-        return sum;
-    }
-
-    std::uint32_t words_read() const { return cursor_.words(); }
-    // Whether there was nothing but the fields in the words.
-    bool clean() const { return (left_over_ | rest_) == 0; }
-
-  private:
-    std::span<const std::uint32_t> words_;
-    FieldCursor cursor_;
-    unsigned carry_;
-    std::uint32_t rest_ = 0;
-    std::uint32_t left_over_ = 0;
-};
-
-template <typename Sum>
-std::optional<std::uint32_t> decode_fields(std::span<const std::uint32_t> words, unsigned elements,
-                                           const BlockShape& shape, const ExactLayout& layout,
-                                           std::uint32_t divisor, float* results) {
-    FieldReader reader(words, layout.carry());
-    bool possible = true;
-    for (unsigned i = 0; i < elements; ++i) {
-        const Sum sum = reader.read<Sum>(shape.bits + 1);
-        possible &= sum.possible(shape.bits, layout.world_size());
-        Magnitude magnitude = sum.magnitude();
-        magnitude.exponent += static_cast<int>(shape.low) - 150;
-        results[i] = round_quotient(sum.negative(), magnitude, divisor);
-    }
-    if (!possible || !reader.clean()) return std::nullopt;
-    return reader.words_read();
 }
 
-bool apply_infinities(std::span<const std::uint32_t> counts, std::uint32_t world_size,
-                      float* results) {
-    std::uint32_t most = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        const std::uint32_t positive = counts[i] & 0xffff;
-        const std::uint32_t negative = counts[i] >> 16;
-        most = std::max({most, positive, negative});
-        if (positive != 0 && negative != 0) {
-            results[i] = std::bit_cast<float>(quiet_nan_bits);
-        } else if (positive != 0 || negative != 0) {
-            results[i] = std::bit_cast<float>(infinity_bits | (negative != 0 ? sign_bit : 0));
-        }
+constexpr double power_of_two(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+template <Rounding rounding>
+HWY_INLINE bool decode_narrow_block(const std::uint32_t* words, std::uint32_t elements,
+                                    const BlockShape& shape, const ExactLayout& layout,
+                                    std::uint32_t divisor, float* results) {
+    const Doubles d;
+    const Longs dl;
+    const Digits& digits = layout.digits(shape);
+    alignas(64) std::uint32_t wide[max_narrow_digits][block_elements];
+    const std::uint32_t* places[max_narrow_digits];
+    for (unsigned k = 0; k < digits.count; ++k) {
+        const unsigned width = digits.digits[k].width;
+        places[k] = widen(words, width, wide[k]);
+        words += digit_words(width, elements);
     }
-    return most <= world_size;
+
+    const double ranks = layout.world_size();
+    const double bias = power_of_two(shape.bits);
+    const auto exponent_bits = hn::BitCast(dl, hn::Set(d, 0x1p52));
+    const auto offset = hn::Set(d, 0x1p52 + ranks * bias);
+    const auto unit = hn::Set(d, power_of_two(shape.low - 150));
+    const auto division = hn::Set(d, divisor);
+    const auto none = hn::Set(dl, layout.world_size() * (std::uint64_t{1} << shape.bits));
+    auto largest = hn::Zero(d);
+    auto bits = hn::Zero(dl);
+    for (std::size_t i = 0; i < elements; i += hn::Lanes(d)) {
+        auto sum = hn::PromoteTo(dl, hn::LoadU(NarrowWords(), places[0] + i));
+        for (unsigned k = 1; k < digits.count; ++k) {
+            const auto digit = hn::PromoteTo(dl, hn::LoadU(NarrowWords(), places[k] + i));
+            sum = hn::Add(sum, hn::ShiftLeftSame(digit, digits.digits[k].offset));
+        }
+        // What is read beyond the elements is anything.
+        if (i + hn::Lanes(d) > elements)
+            sum = hn::IfThenElse(hn::FirstN(dl, elements - i), sum, none);
+        bits = hn::Or(bits, sum);
+        const auto integer = hn::Sub(hn::BitCast(d, hn::Or(sum, exponent_bits)), offset);
+        largest = hn::Max(largest, hn::Abs(integer));
+        auto value = hn::Mul(integer, unit);
+        if (divisor != 1) value = hn::Div(value, division);
+        hn::StoreU(round_to_float<rounding>(value), NarrowFloats(), results + i);
+    }
+    const auto limit = hn::Set(d, ranks * (bias - 1));
+    const auto below = hn::Eq(hn::ShiftRight<narrow_bits>(bits), hn::Zero(dl));
+    return hn::AllTrue(d, hn::Le(largest, limit)) && hn::AllTrue(dl, below);
+}
+
+template <Rounding rounding>
+bool decode(std::span<const std::uint32_t> words, std::span<const std::uint32_t> index,
+            std::span<const BlockShape> shapes, const ExactLayout& layout, std::uint32_t divisor,
+            float* results) {
+    const std::uint32_t* from = words.data();
+    bool good = true;
+    for (std::size_t b = 0; b < index.size(); ++b) {
+        const auto elements = static_cast<std::uint32_t>(std::popcount(index[b]));
+        if (elements == 0) continue;
+        const BlockShape& shape = shapes[b];
+        const bool narrow = !shape.flagged && shape.bits + 1u + layout.carry() <= narrow_bits;
+        good &= narrow ? decode_narrow_block<rounding>(from, elements, shape, layout, divisor,
+                                                       results)
+                       : decode_wide_block(from, elements, shape, layout, divisor, rounding,
+                                           results);
+        from += layout.words(shape, elements);
+        results += elements;
+    }
+    return good;
+}
+
+bool decode_blocks(std::span<const std::uint32_t> words, std::span<const std::uint32_t> index,
+                   std::span<const BlockShape> shapes, const ExactLayout& layout,
+                   std::uint32_t divisor, Rounding rounding, float* results) {
+    const auto run = rounding == Rounding::nearest ? decode<Rounding::nearest>
+                                                   : decode<Rounding::odd>;
+    return run(words, index, shapes, layout, divisor, results);
 }
 
 }  // namespace
+}  // namespace sumwire::gpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-bool decode_block(std::span<const std::uint32_t> words, std::uint32_t elements,
-                  const BlockShape& shape, const ExactLayout& layout, std::uint32_t divisor,
-                  float* results) {
-    const bool narrow = shape.bits + 1 + layout.carry() <= narrow_bits;
-    const auto decode = narrow ? decode_fields<NarrowSum> : decode_fields<WideSum>;
-    const auto read = decode(words, elements, shape, layout, divisor, results);
-    if (!read) return false;
-    return !shape.flagged || apply_infinities(words.subspan(*read), layout.world_size(), results);
+#if HWY_ONCE
+namespace sumwire::gpu {
+
+HWY_EXPORT(decode_blocks);
+
+bool decode_exact(std::span<const std::uint32_t> words, std::span<const std::uint32_t> index,
+                  std::span<const BlockShape> shapes, const ExactLayout& layout,
+                  std::uint32_t divisor, Rounding rounding, std::span<float> results) {
+    return HWY_DYNAMIC_DISPATCH(decode_blocks)(words, index, shapes, layout, divisor, rounding,
+                                               results.data());
 }
 
 }  // namespace sumwire::gpu
+#endif

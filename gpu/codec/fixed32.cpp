@@ -4,67 +4,125 @@
 #include <bit>
 
 #include "gpu/codec/exact.h"
-#include "gpu/codec/float_bits.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gpu/codec/fixed32.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file again.
+#include "gpu/codec/round-inl.h"
+
+#ifndef SUMWIRE_GPU_CODEC_FIXED32_ONCE_
+#define SUMWIRE_GPU_CODEC_FIXED32_ONCE_
 namespace sumwire::gpu {
-
 namespace {
 
-unsigned fraction_bits(const Fixed32Scale& scale) {
+unsigned fraction_bits(Fixed32Scale scale) {
     return 30 - carry_bits(scale.world_size);
 }
 
-int scale_exponent(const Fixed32Scale& scale) {
-    return std::max<int>(scale.code, 1);
+// The unit's exponent.
+int unit_exponent(Fixed32Scale scale) {
+    return std::max<int>(scale.code, 1) - 126 - static_cast<int>(fraction_bits(scale));
 }
 
-// significand * 2^shift to nearest, ties to even; shift at most 6.
-std::uint32_t shift_rounding(std::uint32_t significand, int shift) {
-    if (shift >= 0) return significand << shift;
-    // A significand of 24 bits is less than half of 2^25.
-    const int drop = std::min(-shift, 25);
-    const std::uint32_t kept = significand >> drop;
-    const std::uint32_t rest = significand & ((std::uint32_t{1} << drop) - 1);
-    const std::uint32_t half = std::uint32_t{1} << (drop - 1);
-    return kept + static_cast<std::uint32_t>(rest + (kept & 1) > half);
+constexpr float float_power_of_two(int exponent) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
+}
+
+constexpr double double_power_of_two(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
 }  // namespace
+}  // namespace sumwire::gpu
+#endif
 
-std::uint8_t fixed32_code(std::span<const float> values) {
-    std::uint32_t largest = 0;
-    for (const float value : values) {
-        largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & ~sign_bit);
+HWY_BEFORE_NAMESPACE();
+namespace sumwire::gpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Words = hn::CappedTag<std::uint32_t, 16>;
+using Integers = hn::RebindToSigned<Words>;
+using Floats = hn::RebindToFloat<Words>;
+
+void encode(std::span<std::uint32_t> words, Fixed32Scale scale) {
+    const Words d;
+    // The product of both is a power of two that need not be a float. A product that is subnormal,
+    // and loses bits, rounds to zero with all its bits.
+    const int exponent = -unit_exponent(scale);
+    const int first = std::min(exponent, 127);
+    const auto scale_1 = hn::Set(Floats(), float_power_of_two(first));
+    const auto scale_2 = hn::Set(Floats(), float_power_of_two(exponent - first));
+    const std::size_t lanes = hn::Lanes(d);
+    const auto convert = [&](auto bits) HWY_ATTR {
+        const auto value = hn::Mul(hn::Mul(hn::BitCast(Floats(), bits), scale_1), scale_2);
+        return hn::BitCast(d, hn::NearestInt(value));
+    };
+    std::size_t i = 0;
+    for (; i + lanes <= words.size(); i += lanes)
+        hn::StoreU(convert(hn::LoadU(d, words.data() + i)), d, words.data() + i);
+    for (; i < words.size(); ++i) {
+        alignas(64) std::uint32_t rest[16] = {words[i]};
+        hn::Store(convert(hn::Load(d, rest)), d, rest);
+        words[i] = rest[0];
     }
-    return static_cast<std::uint8_t>(largest >> 23);
 }
 
-bool encode_fixed32(std::span<const float> values, Fixed32Scale scale,
-                    std::span<std::uint32_t> words) {
-    const int base = scale_exponent(scale) + 24 - static_cast<int>(fraction_bits(scale));
-    unsigned largest = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const FloatParts parts = take_apart(values[i]);
-        largest = std::max(largest, parts.exponent);
-        const int shift = std::min(static_cast<int>(parts.scale()) - base, 6);
-        const std::uint32_t magnitude = shift_rounding(parts.significand, shift);
-        words[i] = parts.negative ? 0 - magnitude : magnitude;
+template <Rounding rounding>
+bool decode(std::span<const std::uint32_t> words, Fixed32Scale scale, std::uint32_t divisor,
+            float* results) {
+    const Doubles d;
+    const hn::Rebind<std::int32_t, Doubles> di;
+    const auto unit = hn::Set(d, double_power_of_two(unit_exponent(scale)));
+    const auto division = hn::Set(d, divisor);
+    auto largest = hn::Zero(d);
+    for (std::size_t i = 0; i < words.size(); i += hn::Lanes(d)) {
+        const auto* const from = reinterpret_cast<const std::int32_t*>(words.data() + i);
+        auto integer = hn::PromoteTo(d, hn::LoadU(di, from));
+        // What is read beyond the words is anything.
+        if (i + hn::Lanes(d) > words.size())
+            integer = hn::IfThenElseZero(hn::FirstN(d, words.size() - i), integer);
+        largest = hn::Max(largest, hn::Abs(integer));
+        auto value = hn::Mul(integer, unit);
+        if (divisor != 1) value = hn::Div(value, division);
+        hn::StoreU(round_to_float<rounding>(value), NarrowFloats(), results + i);
     }
-    return largest <= scale.code;
+    const double limit = scale.world_size * double_power_of_two(static_cast<int>(fraction_bits(scale)));
+    return hn::AllTrue(d, hn::Le(largest, hn::Set(d, limit)));
+}
+
+bool decode_nearest(std::span<const std::uint32_t> words, Fixed32Scale scale,
+                    std::uint32_t divisor, float* results) {
+    return decode<Rounding::nearest>(words, scale, divisor, results);
+}
+
+bool decode_odd(std::span<const std::uint32_t> words, Fixed32Scale scale, std::uint32_t divisor,
+                float* results) {
+    return decode<Rounding::odd>(words, scale, divisor, results);
+}
+
+}  // namespace
+}  // namespace sumwire::gpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sumwire::gpu {
+
+HWY_EXPORT(encode);
+HWY_EXPORT(decode_nearest);
+HWY_EXPORT(decode_odd);
+
+void encode_fixed32(std::span<std::uint32_t> words, Fixed32Scale scale) {
+    HWY_DYNAMIC_DISPATCH(encode)(words, scale);
 }
 
 bool decode_fixed32(std::span<const std::uint32_t> words, Fixed32Scale scale, std::uint32_t divisor,
-                    std::span<float> results) {
-    const unsigned bits = fraction_bits(scale);
-    const int exponent = scale_exponent(scale) - 126 - static_cast<int>(bits);
-    std::uint32_t largest = 0;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const bool negative = (words[i] & sign_bit) != 0;
-        const std::uint32_t magnitude = negative ? 0 - words[i] : words[i];
-        largest = std::max(largest, magnitude);
-        results[i] = round_quotient(negative, {magnitude, exponent, false}, divisor);
-    }
-    return largest <= scale.world_size << bits;
+                    Rounding rounding, float* results) {
+    return rounding == Rounding::nearest
+               ? HWY_DYNAMIC_DISPATCH(decode_nearest)(words, scale, divisor, results)
+               : HWY_DYNAMIC_DISPATCH(decode_odd)(words, scale, divisor, results);
 }
 
 }  // namespace sumwire::gpu
+#endif

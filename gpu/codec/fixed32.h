@@ -15,23 +15,28 @@
 #include <cstdint>
 #include <span>
 
+#include "gpu/codec/rounding.h"
+
 namespace sumwire::gpu {
 
 inline constexpr std::uint8_t fixed32_not_finite = 255;
 
-std::uint8_t fixed32_code(std::span<const float> values);
+// `largest`: the bits of the largest magnitude.
+constexpr std::uint8_t fixed32_code(std::uint32_t largest) {
+    return static_cast<std::uint8_t>(largest >> 23);
+}
 
 struct Fixed32Scale {
     std::uint8_t code = 0;  // not fixed32_not_finite
     std::uint32_t world_size = 1;
 };
 
-// False if a value is larger than the scale allows.
-bool encode_fixed32(std::span<const float> values, Fixed32Scale scale,
-                    std::span<std::uint32_t> words);
+// In place: floats, none larger than the scale allows, become integers.
+void encode_fixed32(std::span<std::uint32_t> words, Fixed32Scale scale);
 
-// False if no values sum up to these words.
+// As many results as words; may read and write up to 16 more of each. False if no values sum up to
+// these words.
 bool decode_fixed32(std::span<const std::uint32_t> words, Fixed32Scale scale, std::uint32_t divisor,
-                    std::span<float> results);
+                    Rounding rounding, float* results);
 
 }  // namespace sumwire::gpu

@@ -1,29 +1,37 @@
 #include <algorithm>
 
+#include "gpu/codec/compact.h"
 #include "gpu/codec/fixed32.h"
-#include "gpu/codec/float_bits.h"
+#include "gpu/codec/scan.h"
 #include "gpu/codec/value_coder.h"
 
 namespace sumwire::gpu {
 
 namespace {
 
+static_assert(compact_slack <= ValueCoder::slack);
+
 class Fixed32Coder final : public ValueCoder {
   public:
     explicit Fixed32Coder(std::uint32_t world_size) { scale_.world_size = world_size; }
 
-    MinusZero minus_zero() const override { return MinusZero::is_zero; }
-
-    std::size_t header_bytes(std::uint32_t) const override { return sizeof(std::uint32_t); }
-
-    void write_header(std::span<const float> values, std::span<const std::uint32_t>,
-                      std::span<std::byte> header) const override {
-        std::ranges::fill(header, std::byte{0});
-        header[0] = std::byte{fixed32_code(values)};
+    bool scan(std::span<const float> values, std::span<std::uint32_t> index) override {
+        const Scan seen = scan_values(values, MinusZero::is_zero, index);
+        own_code_ = fixed32_code(seen.largest);
+        return seen.minus_zeros;
     }
 
-    Header read_header(std::span<const std::byte> header, std::uint32_t) override {
+    std::size_t header_bytes(std::uint32_t) const override { return sizeof(std::uint32_t); }
+    bool header_is_by_block() const override { return false; }
+
+    void write_header(BlockSet, std::span<std::byte> header) const override {
+        std::ranges::fill(header, std::byte{0});
+        header[0] = std::byte{own_code_};
+    }
+
+    Header read_header(BlockSet, std::span<const std::byte> header) override {
         scale_.code = std::to_integer<std::uint8_t>(header[0]);
+        if (scale_.code < own_code_) return Header::inconsistent;
         return scale_.code == fixed32_not_finite ? Header::not_finite : Header::usable;
     }
 
@@ -37,27 +45,23 @@ class Fixed32Coder final : public ValueCoder {
 
     Combine combine() const override { return Combine::add_i32; }
 
-    bool encode(std::span<const float> values, std::span<const std::uint32_t> index,
+    void encode(std::span<const float> values, std::span<const std::uint32_t> index,
                 std::span<std::uint32_t> words) const override {
-        bool good = true;
-        for (std::size_t b = 0; b < index.size(); ++b) {
-            float packed[block_elements];
-            const auto n = static_cast<std::size_t>(std::popcount(index[b]));
-            gather(values.subspan(b * block_elements), index.subspan(b, 1), {packed, n});
-            good &= encode_fixed32({packed, n}, scale_, words.first(n));
-            words = words.subspan(n);
-        }
-        return good;
+        gather(values, index, reinterpret_cast<float*>(words.data()));
+        encode_fixed32(words, scale_);
     }
 
-    bool decode(std::span<const std::uint32_t> words, std::span<const std::uint32_t>,
-                Reduction reduction, std::span<float> results) const override {
+    const float* decode(std::span<std::uint32_t> words, std::span<const std::uint32_t>,
+                        Reduction reduction, Rounding rounding,
+                        std::span<float> results) const override {
         const std::uint32_t divisor = reduction == Reduction::average ? scale_.world_size : 1;
-        return decode_fixed32(words, scale_, divisor, results);
+        return decode_fixed32(words, scale_, divisor, rounding, results.data()) ? results.data()
+                                                                                : nullptr;
     }
 
   private:
     Fixed32Scale scale_;
+    std::uint8_t own_code_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "gpu/codec/rounding.h"
+
 namespace sumwire::gpu {
 
 inline constexpr std::uint32_t quiet_nan_bits = 0x7fc0'0000u;
@@ -39,11 +41,8 @@ struct Magnitude {
     bool sticky = false;
 };
 
-// A negative or positive magnitude, divided by `divisor` (1 to 1024), rounded once to nearest, ties
-// to even; beyond the largest float: infinity. Zero is +0.
-float round_quotient(bool negative, Magnitude magnitude, std::uint32_t divisor);
-
-// The same for a float, which need not be finite; of a zero the sign stays.
-float divide(float value, std::uint32_t divisor);
+// A negative or positive magnitude, divided by `divisor` (1 to 1024), rounded once; to nearest:
+// beyond the largest float infinity. Zero is +0.
+float round_quotient(bool negative, Magnitude magnitude, std::uint32_t divisor, Rounding rounding);
 
 }  // namespace sumwire::gpu

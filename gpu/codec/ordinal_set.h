@@ -13,6 +13,8 @@ namespace sumwire::gpu {
 
 class OrdinalSet {
   public:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
     static constexpr std::size_t bytes(std::uint32_t capacity) {
         return carved_bytes<std::uint32_t>(words(capacity)) +
                carved_bytes<std::uint32_t>(words(words(capacity)));
@@ -27,30 +29,24 @@ class OrdinalSet {
         std::ranges::fill(groups_, 0);
     }
 
-    bool empty() const { return size_ == 0; }
-    bool contains(std::uint32_t i) const { return (members_[i / 32] >> i % 32 & 1) != 0; }
-
-    // `i` must not be a member.
-    void insert(std::uint32_t i) {
-        members_[i / 32] |= std::uint32_t{1} << i % 32;
-        groups_[i / 1024] |= std::uint32_t{1} << i / 32 % 32;
-        ++size_;
+    // Without a branch.
+    void insert_if(bool condition, std::uint32_t i) {
+        const auto bit = static_cast<std::uint32_t>(condition);
+        members_[i / 32] |= bit << i % 32;
+        groups_[i / 1024] |= bit << i / 32 % 32;
     }
 
-    // `i` must be a member.
-    void erase(std::uint32_t i) {
-        members_[i / 32] &= ~(std::uint32_t{1} << i % 32);
-        if (members_[i / 32] == 0) groups_[i / 1024] &= ~(std::uint32_t{1} << i / 32 % 32);
-        --size_;
-    }
-
-    // The set must not be empty.
-    std::uint32_t lowest() const {
-        std::uint32_t group = 0;
-        while (groups_[group] == 0)
-            ++group;
-        const std::uint32_t word = group * 32 + lowest_bit(groups_[group]);
-        return word * 32 + lowest_bit(members_[word]);
+    // Takes the lowest out; `none` if the set is empty.
+    std::uint32_t take_lowest() {
+        const auto group = static_cast<std::size_t>(
+            std::ranges::find_if(groups_, [](std::uint32_t g) { return g != 0; }) -
+            groups_.begin());
+        if (group == groups_.size()) return none;
+        const auto word = static_cast<std::uint32_t>(group * 32) + lowest_bit(groups_[group]);
+        const std::uint32_t i = word * 32 + lowest_bit(members_[word]);
+        members_[word] &= members_[word] - 1;
+        if (members_[word] == 0) groups_[group] &= groups_[group] - 1;
+        return i;
     }
 
   private:
@@ -61,7 +57,6 @@ class OrdinalSet {
 
     std::span<std::uint32_t> members_;
     std::span<std::uint32_t> groups_;
-    std::uint32_t size_ = 0;
 };
 
 }  // namespace sumwire::gpu

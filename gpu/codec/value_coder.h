@@ -9,8 +9,12 @@
 
 #include "gpu/codec/bitmap.h"
 #include "gpu/codec/chunk_codec.h"
+#include "gpu/codec/rounding.h"
 
 namespace sumwire::gpu {
+
+// Which blocks are occupied: a bit each (block_index.h).
+using BlockSet = std::span<const std::uint32_t>;
 
 class ValueCoder {
   public:
@@ -20,15 +24,22 @@ class ValueCoder {
         inconsistent
     };
 
+    // Words of memory that encode may write beyond words(index), and floats that decode may read
+    // and write beyond the last result.
+    static constexpr std::size_t slack = block_elements;
+
     virtual ~ValueCoder() = default;
 
-    virtual MinusZero minus_zero() const = 0;
+    // What a first look at the values tells, for the header; fills their index. Whether a -0.0 was
+    // taken for zero.
+    virtual bool scan(std::span<const float> values, std::span<std::uint32_t> index) = 0;
 
     // The header, combined by maximum. A multiple of 4 bytes; 0: there is none.
-    virtual std::size_t header_bytes(std::uint32_t count) const = 0;
-    virtual void write_header(std::span<const float> values, std::span<const std::uint32_t> index,
-                              std::span<std::byte> header) const = 0;
-    virtual Header read_header(std::span<const std::byte> header, std::uint32_t count) = 0;
+    virtual std::size_t header_bytes(std::uint32_t occupied_blocks) const = 0;
+    // Whether the header cannot be written before the occupied blocks of all ranks are known.
+    virtual bool header_is_by_block() const = 0;
+    virtual void write_header(BlockSet occupied, std::span<std::byte> header) const = 0;
+    virtual Header read_header(BlockSet occupied, std::span<const std::byte> header) = 0;
 
     // The index of what a dense chunk carries. After read_header.
     virtual void dense_index(std::uint32_t count, std::span<std::uint32_t> index) const = 0;
@@ -39,14 +50,14 @@ class ValueCoder {
 
     virtual Combine combine() const = 0;
 
-    // Encodes the elements of the index into words(index) words. False if the values contradict the
-    // header.
-    virtual bool encode(std::span<const float> values, std::span<const std::uint32_t> index,
+    // Encodes the elements of the index into words(index) words.
+    virtual void encode(std::span<const float> values, std::span<const std::uint32_t> index,
                         std::span<std::uint32_t> words) const = 0;
-    // Decodes the combined words to one result for each element of the index. False if no values
+    // One result for each element of the index, in `results` or in `words`; null if no values
     // combine to these words.
-    virtual bool decode(std::span<const std::uint32_t> words, std::span<const std::uint32_t> index,
-                        Reduction reduction, std::span<float> results) const = 0;
+    virtual const float* decode(std::span<std::uint32_t> words,
+                                std::span<const std::uint32_t> index, Reduction reduction,
+                                Rounding rounding, std::span<float> results) const = 0;
 
   protected:
     ValueCoder() = default;
@@ -56,6 +67,8 @@ class ValueCoder {
 
 std::unique_ptr<ValueCoder> make_exact_coder(std::uint32_t world_size);
 std::unique_ptr<ValueCoder> make_fixed32_coder(std::uint32_t world_size);
+// Words as they are: floats, or int32 bit by bit.
 std::unique_ptr<ValueCoder> make_float_coder(std::uint32_t world_size);
+std::unique_ptr<ValueCoder> make_integer_coder(std::uint32_t world_size);
 
 }  // namespace sumwire::gpu

@@ -14,23 +14,25 @@ nic::MemoryRegion* PooledCodec::region_of(std::span<const std::byte> bytes) cons
     return inside ? region.get() : nullptr;
 }
 
-std::unique_ptr<PooledCodec> CodecPool::take(gpu::Codec codec, gpu::Arithmetic arithmetic) {
-    Shelf& at_rest = shelf(codec, arithmetic);
+std::unique_ptr<PooledCodec> CodecPool::take(gpu::CodecConfig config) {
+    const std::size_t number = shelf_of(config);
+    Shelf& at_rest = shelves_[number];
     if (!at_rest.empty()) {
         auto pooled = std::move(at_rest.back());
         at_rest.pop_back();
         return pooled;
     }
+    config.world_size = world_size_;
     auto pooled = std::make_unique<PooledCodec>();
-    pooled->config = {.codec = codec, .arithmetic = arithmetic, .world_size = world_size_};
-    pooled->codec = gpu::make_chunk_codec(device_, pooled->config);
+    pooled->shelf = number;
+    pooled->codec = gpu::make_chunk_codec(device_, config);
     pooled->region = port_.register_memory(pooled->codec->payload_memory());
     return pooled;
 }
 
 void CodecPool::put_back(std::unique_ptr<PooledCodec> codec) {
-    const gpu::CodecConfig config = codec->config;
-    shelf(config.codec, config.arithmetic).push_back(std::move(codec));
+    const std::size_t shelf = codec->shelf;
+    shelves_[shelf].push_back(std::move(codec));
 }
 
 }  // namespace sumwire::runtime

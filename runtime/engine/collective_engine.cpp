@@ -17,10 +17,20 @@ nic::Op wire_op(gpu::Combine combine) {
             return nic::Op::bit_or;
         case gpu::Combine::add_i32:
             return nic::Op::add_i32;
-        case gpu::Combine::max_u8:
-            return nic::Op::max_u8;
+        case gpu::Combine::add_i64:
+            return nic::Op::add_i64;
         case gpu::Combine::add_f32:
             return nic::Op::add_f32;
+        case gpu::Combine::add_f64:
+            return nic::Op::add_f64;
+        case gpu::Combine::max_u8:
+            return nic::Op::max_u8;
+        case gpu::Combine::max_u16:
+            return nic::Op::max_u16;
+        case gpu::Combine::max_u32:
+            return nic::Op::max_u32;
+        case gpu::Combine::max_u64:
+            return nic::Op::max_u64;
     }
     return nic::Op::none;
 }
@@ -49,9 +59,9 @@ CollectiveEngine::ActiveOperation& CollectiveEngine::operation(std::uint64_t num
 void CollectiveEngine::submit(Operation operation) {
     ActiveOperation active;
     active.number = next_operation_++;
-    active.chunks = operation.kind == Operation::Kind::barrier
-                        ? 1
-                        : (operation.count + gpu::chunk_elements - 1) / gpu::chunk_elements;
+    active.chunks = 1;
+    if (operation.call.kind == CollectiveCall::Kind::all_reduce)
+        active.chunks += (operation.call.count + gpu::chunk_elements - 1) / gpu::chunk_elements;
     active.operation = std::move(operation);
     operations_.push_back(std::move(active));
 }
@@ -82,6 +92,7 @@ bool CollectiveEngine::step_ready_chunk() {
     ready_head_ = (ready_head_ + 1) % max_chunks;
     --ready_count_;
 
+    if (!ready.codec) check_agreement(ready);
     const gpu::Progress progress =
         ready.codec ? ready.codec->codec->advance() : gpu::Progress::done;
     switch (progress) {
@@ -96,7 +107,7 @@ bool CollectiveEngine::step_ready_chunk() {
             throw ProtocolError(fmt::format(
                 "chunk {} of all_reduce {} contradicts itself: a rank runs other code or other "
                 "options, or the network damages packets unnoticed (Options::checksums detects it)",
-                ready.index, ready.operation));
+                ready.index - 1, ready.operation));
     }
     return true;
 }
@@ -104,33 +115,85 @@ bool CollectiveEngine::step_ready_chunk() {
 bool CollectiveEngine::start_chunk() {
     if (starting_ == operations_.size() || started_ - oldest_ == max_chunks) return false;
     ActiveOperation& active = operations_[starting_];
-    const Operation& op = active.operation;
-    if (keeps_history(op) && active.next_chunk == 0) {
-        if (history_.busy(op.count)) return false;
-        history_.begin(op.count);
-    }
-
-    const std::size_t index = active.next_chunk++;
-    Chunk& started = chunk(started_++);
+    Chunk& started = chunk(started_);
     started.state = Chunk::State::posting;
     started.round = 0;
     started.operation = active.number;
-    started.index = index;
-    if (op.kind == Operation::Kind::all_reduce) {
-        const std::size_t first = index * gpu::chunk_elements;
-        gpu::ChunkTask task;
-        task.values = op.values + first;
-        task.count = static_cast<std::uint32_t>(
-            std::min<std::size_t>(op.count - first, gpu::chunk_elements));
-        task.reduction = op.reduction;
-        task.seed = mix(mix(active.number) + index);
-        task.expected_union =
-            keeps_history(op) ? history_.chunk(op.count, index) : gpu::ChunkTask::unknown_union;
-        started.codec = codecs_.take(op.codec, op.arithmetic);
-        started.codec->codec->begin(task);
+    started.index = active.next_chunk++;
+    if (started.index == 0) {
+        start_agreement(active, started);
+    } else {
+        start_data(active, started);
     }
+    ++started_;
     if (active.next_chunk == active.chunks) ++starting_;
     return true;
+}
+
+void CollectiveEngine::start_agreement(ActiveOperation& active, Chunk& started) {
+    const CollectiveCall& call = active.operation.call;
+    costs_.at(started_);
+    started.measures = costs_.begin(started_);
+    started.agreement = write_agreement(call, own_costs_);
+    if (active.chunks > 1 && !gpu::is_extremum(call.reduction))
+        active.history = &history_.tensor(call.count, call.tag, active.chunks - 1, active.number);
+}
+
+void CollectiveEngine::start_data(ActiveOperation& active, Chunk& started) {
+    const CollectiveCall& call = active.operation.call;
+    const std::size_t first = (started.index - 1) * gpu::chunk_elements;
+    gpu::ChunkTask task;
+    task.values =
+        static_cast<std::byte*>(active.operation.values) + first * gpu::size_of(call.type);
+    task.count = static_cast<std::uint32_t>(
+        std::min<std::size_t>(call.count - first, gpu::chunk_elements));
+    task.reduction = call.reduction;
+    task.seed = mix(mix(active.number) + started.index);
+    task.expected_union = gpu::ChunkTask::unknown_union;
+
+    gpu::CodecConfig config{.arithmetic = call.arithmetic, .type = call.type};
+    config.extrema = gpu::is_extremum(call.reduction);
+    started.measures = false;
+    if (active.history != nullptr) {
+        auto& history = (*active.history)[started.index - 1];
+        const ChunkFacts facts = history.at(started_);
+        task.expected_union = facts.union_size;
+        config.codec = codec_of(active, task.count, facts);
+        started.measures = history.begin(started_);
+        if (started.measures) {
+            ChunkFacts next = facts;
+            next.uses = config.codec == facts.codec ? next.uses + 1 : 0;
+            next.codec = config.codec;
+            history.measured(next);
+        }
+        ++counters_.chunks_by_codec[static_cast<std::size_t>(config.codec)];
+    }
+    started.codec = codecs_.take(config);
+    started.codec->codec->begin(task);
+}
+
+gpu::Codec CollectiveEngine::codec_of(const ActiveOperation& active, std::uint32_t count,
+                                      const ChunkFacts& facts) {
+    const CollectiveCall& call = active.operation.call;
+    if (call.codec) return *call.codec;
+    const PolicyInput input{.count = count,
+                            .operation_chunks = active.chunks - 1,
+                            .type = call.type,
+                            .arithmetic = call.arithmetic,
+                            .link = costs_.at(started_)};
+    return choose_codec(input, facts);
+}
+
+void CollectiveEngine::check_agreement(const Chunk& agreed) {
+    const CollectiveCall& call = operation(agreed.operation).operation.call;
+    const std::string difference = difference_of(agreed.agreement);
+    if (!difference.empty()) {
+        throw ProtocolError(fmt::format(
+            "ranks call different collectives: this one calls {}, collective {} of the job, and "
+            "another differs in {}; every rank must call the same collectives in the same order",
+            describe(call), agreed.operation, difference));
+    }
+    if (agreed.measures) costs_.measured(costs_of(agreed.agreement));
 }
 
 bool CollectiveEngine::post_messages() {
@@ -153,7 +216,8 @@ void CollectiveEngine::post(std::uint64_t number, Chunk& posting) {
     posting.state = Chunk::State::exchanging;
     if (!posting.codec) {
         posting.messages_left = 1;
-        session_.post(posting.round, {.op = nic::Op::bit_or, .bytes = {}, .token = number});
+        session_.post(posting.round,
+                      {.op = nic::Op::max_u8, .bytes = posting.agreement, .token = number});
         return;
     }
     const auto messages = posting.codec->codec->messages();
@@ -173,15 +237,21 @@ void CollectiveEngine::finish_chunk(Chunk& finished) {
         const gpu::ChunkCodec& codec = *finished.codec->codec;
         ++counters_.chunks;
         counters_.stalled_chunks += codec.stalled() ? 1 : 0;
-        if (keeps_history(active.operation)) {
-            history_.chunk(active.operation.count, finished.index) = codec.union_size();
-        }
+        if (finished.measures) note_union(active, finished);
         codecs_.put_back(std::move(finished.codec));
     }
     if (++active.chunks_done == active.chunks) {
-        if (keeps_history(active.operation)) history_.end(active.operation.count);
         active.operation.completion->finish(nullptr);
     }
+}
+
+void CollectiveEngine::note_union(ActiveOperation& active, const Chunk& finished) {
+    auto& history = (*active.history)[finished.index - 1];
+    ChunkFacts facts = history.measuring();
+    // A dense chunk tells nothing of its zeros.
+    if (facts.codec == gpu::Codec::dense) return;
+    facts.union_size = finished.codec->codec->union_size();
+    history.measured(facts);
 }
 
 bool CollectiveEngine::retire() {
@@ -207,11 +277,8 @@ Time CollectiveEngine::next_deadline() const {
 std::string CollectiveEngine::describe_oldest() const {
     if (operations_.empty()) return "no operation";
     const ActiveOperation& oldest = operations_.front();
-    if (oldest.operation.kind == Operation::Kind::barrier) {
-        return fmt::format("barrier (collective {})", oldest.number);
-    }
-    return fmt::format("all_reduce of {} elements (collective {}, {} of {} chunks done)",
-                       oldest.operation.count, oldest.number, oldest.chunks_done, oldest.chunks);
+    return fmt::format("collective {}, {}, {} of {} steps done", oldest.number,
+                       describe(oldest.operation.call), oldest.chunks_done, oldest.chunks);
 }
 
 void CollectiveEngine::fail_all(const std::exception_ptr& failure) {

@@ -1,6 +1,9 @@
 // Runs collectives: cuts tensors into chunks, moves each chunk through its codec's rounds, and puts
 // the rounds' messages on the session's lanes.
 //
+// Each collective begins with an agreement: a message of its own that tells whether all ranks make
+// the same call. It travels as if it were the collective's first chunk.
+//
 // Round r of every chunk travels on lane r. Within a lane, messages stand in the order of chunks
 // whatever chunk gets there first, because that order is what all ranks agree on.
 // Pure apart from the codecs' work: no I/O, no clock. One thread at a time.
@@ -16,7 +19,10 @@
 #include <vector>
 
 #include "nic/time.h"
+#include "runtime/engine/agreement.h"
 #include "runtime/engine/codec_pool.h"
+#include "runtime/engine/lagged.h"
+#include "runtime/engine/link_costs.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/union_history.h"
 #include "runtime/session/worker_session.h"
@@ -26,6 +32,7 @@ namespace sumwire::runtime {
 struct EngineCounters {
     std::uint64_t chunks = 0;
     std::uint64_t stalled_chunks = 0;
+    std::array<std::uint64_t, 3> chunks_by_codec{};  // of sums, by gpu::Codec
 };
 
 class CollectiveEngine {
@@ -42,8 +49,12 @@ class CollectiveEngine {
     // Queues an operation. Its memory belongs to the engine until its completion.
     void submit(Operation operation);
 
+    // What this rank's link costs now; the slowest rank's is what codecs are chosen by.
+    void set_link_costs(const LinkCosts& costs) { own_costs_ = costs; }
+
     // Does a bounded piece of work (one chunk's step at most); false if there was nothing to do.
-    // Throws ProtocolError if what came back contradicts itself.
+    // Throws ProtocolError if what came back contradicts itself, or if ranks call different
+    // collectives.
     bool advance();
 
     bool idle() const { return operations_.empty(); }
@@ -57,34 +68,41 @@ class CollectiveEngine {
     const EngineCounters& counters() const { return counters_; }
 
   private:
+    using History = UnionHistory<max_chunks>;
+
     struct ActiveOperation {
         Operation operation;
         std::uint64_t number = 0;
-        std::size_t chunks = 0;
+        std::size_t chunks = 0;  // the agreement among them
         std::size_t next_chunk = 0;
         std::size_t chunks_done = 0;
+        History::Tensor* history = nullptr;
     };
 
     struct Chunk {
         enum class State : std::uint8_t { posting, exchanging, ready, done };
         State state = State::done;
+        bool measures = false;  // what the chunk's or the link's next costs are
         unsigned round = 0;
         unsigned messages_left = 0;
         std::uint64_t operation = 0;         // its number
-        std::size_t index = 0;               // within the operation
-        std::unique_ptr<PooledCodec> codec;  // null: a barrier
+        std::size_t index = 0;               // within the operation; 0: the agreement
+        std::unique_ptr<PooledCodec> codec;  // null: the agreement
+        AgreementMessage agreement{};
     };
 
     Chunk& chunk(std::uint64_t number) { return chunks_[number % max_chunks]; }
     ActiveOperation& operation(std::uint64_t number);
-    bool keeps_history(const Operation& operation) const {
-        return operation.codec == gpu::Codec::sketch &&
-               operation.kind == Operation::Kind::all_reduce;
-    }
 
     bool take_completions();
     bool step_ready_chunk();
     bool start_chunk();
+    void start_agreement(ActiveOperation& active, Chunk& started);
+    void start_data(ActiveOperation& active, Chunk& started);
+    gpu::Codec codec_of(const ActiveOperation& active, std::uint32_t count,
+                        const ChunkFacts& facts);
+    void check_agreement(const Chunk& agreed);
+    void note_union(ActiveOperation& active, const Chunk& finished);
     bool post_messages();
     void post(std::uint64_t number, Chunk& chunk);
     void finish_chunk(Chunk& chunk);
@@ -92,7 +110,9 @@ class CollectiveEngine {
 
     CodecPool codecs_;
     WorkerSession& session_;
-    UnionHistory history_;
+    History history_;
+    LinkCosts own_costs_;
+    Lagged<LinkCosts, max_chunks> costs_;
     EngineCounters counters_;
 
     std::deque<ActiveOperation> operations_;  // in order of number, oldest first

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "gpu/codec/chunk_codec.h"
 #include "nic/time.h"
@@ -11,15 +12,22 @@
 
 namespace sumwire::runtime {
 
-struct Operation {
+// What all ranks must ask for alike.
+struct CollectiveCall {
     enum class Kind : std::uint8_t { all_reduce, barrier };
 
     Kind kind = Kind::all_reduce;
-    float* values = nullptr;
-    std::size_t count = 0;  // all_reduce: at least 1
+    std::uint64_t count = 0;  // elements
+    gpu::DataType type = gpu::DataType::f32;
     gpu::Reduction reduction = gpu::Reduction::sum;
-    gpu::Codec codec = gpu::Codec::packed;
+    std::optional<gpu::Codec> codec;  // empty: chosen chunk by chunk
     gpu::Arithmetic arithmetic = gpu::Arithmetic::exact;
+    std::uint64_t tag = 0;  // tensors of one size and tag share what is known of their non-zeros
+};
+
+struct Operation {
+    CollectiveCall call;
+    void* values = nullptr;
     Time deadline = never;
     std::shared_ptr<Completion> completion;
 };

@@ -127,24 +127,35 @@ Damage in_message(unsigned round, Combine combine,
     };
 }
 
+// The round in which a codec that asks the index first sends it.
+unsigned index_round(Codec codec) {
+    return codec == Codec::packed ? 1 : 0;
+}
+
 TEST_F(Detected, IndexBitsBeyondTheCount) {
-    const Damage damage = in_message(0, Combine::bit_or, [](auto b) { b.back() |= std::byte{2}; });
+    const auto damage = [](Codec codec) {
+        return in_message(index_round(codec), Combine::bit_or,
+                          [](auto b) { b.back() |= std::byte{2}; });
+    };
     for (const Codec codec : {Codec::packed, Codec::sketch}) {
-        expect_detected({codec, Arithmetic::exact, 2}, damage);
-        expect_detected({codec, Arithmetic::fixed32, 2}, damage);
+        expect_detected({codec, Arithmetic::exact, 2}, damage(codec));
+        expect_detected({codec, Arithmetic::fixed32, 2}, damage(codec));
     }
-    expect_detected({Codec::packed, Arithmetic::f32, 2}, damage);
+    expect_detected({Codec::packed, Arithmetic::f32, 2}, damage(Codec::packed));
     expect_detected({Codec::sketch, Arithmetic::fixed32, 2},
                     in_message(1, Combine::bit_or, [](auto b) { b.back() |= std::byte{128}; }),
                     120);
 }
 
 TEST_F(Detected, OwnNonZerosMissing) {
-    const Damage clear =
-        in_message(0, Combine::bit_or, [](auto b) { std::ranges::fill(b, std::byte{0}); });
-    for (const Codec codec : {Codec::packed, Codec::sketch}) {
-        expect_detected({codec, Arithmetic::exact, 2}, clear);
-        expect_detected({codec, Arithmetic::fixed32, 2}, clear);
+    const auto clear = [](unsigned round) {
+        return in_message(round, Combine::bit_or,
+                          [](auto b) { std::ranges::fill(b, std::byte{0}); });
+    };
+    for (const Arithmetic arithmetic : {Arithmetic::exact, Arithmetic::fixed32}) {
+        expect_detected({Codec::sketch, arithmetic, 2}, clear(0));
+        expect_detected({Codec::packed, arithmetic, 2}, clear(0));
+        expect_detected({Codec::packed, arithmetic, 2}, clear(1));
     }
     expect_detected(
         {Codec::dense, Arithmetic::exact, 2},
@@ -155,7 +166,7 @@ TEST_F(Detected, RangesThatOwnValuesExceed) {
     for (const Codec codec : {Codec::dense, Codec::packed, Codec::sketch}) {
         for (const std::size_t byte : {0u, 1u}) {
             expect_detected({codec, Arithmetic::exact, 2},
-                            in_message(0, Combine::max_u8, [=](auto b) {
+                            in_message(index_round(codec), Combine::max_u8, [=](auto b) {
                                 for (std::size_t at = byte; at < b.size(); at += 2) {
                                     if (b[at] != std::byte{0}) {
                                         b[at] = std::byte(std::to_integer<unsigned>(b[at]) - 1);
@@ -171,7 +182,8 @@ TEST_F(Detected, RangesThatOwnValuesExceed) {
 TEST_F(Detected, RangesThatNoValuesHave) {
     for (const Codec codec : {Codec::dense, Codec::packed, Codec::sketch}) {
         expect_detected({codec, Arithmetic::exact, 2},
-                        in_message(0, Combine::max_u8, [](auto b) { b[1] = std::byte{255}; }));
+                        in_message(index_round(codec), Combine::max_u8,
+                                   [](auto b) { b[1] = std::byte{255}; }));
     }
 }
 
@@ -192,11 +204,12 @@ TEST_F(Detected, CountersThatNothingExplains) {
 
 TEST_F(Detected, SumsTooLargeForTheRanks) {
     for (const Codec codec : {Codec::dense, Codec::packed}) {
+        const unsigned values = index_round(codec) + 1;
         expect_detected({codec, Arithmetic::fixed32, 1},
-                        in_message(1, Combine::add_i32, [](auto b) { b[3] = std::byte{0x70}; }));
-        expect_detected({codec, Arithmetic::exact, 3}, in_message(1, Combine::add_i32, [](auto b) {
-                            std::ranges::fill(b, std::byte{0x55});
-                        }));
+                        in_message(values, Combine::add_i32, [](auto b) { b[3] = std::byte{0x70}; }));
+        expect_detected({codec, Arithmetic::exact, 3},
+                        in_message(values, Combine::add_i32,
+                                   [](auto b) { std::ranges::fill(b, std::byte{0xff}); }));
     }
 }
 

@@ -24,8 +24,12 @@ Gradients uniform(Values values = Values::gradients, std::uint32_t world_size = 
 
 TEST(CodecRounds, MessagesAreAsDescribed) {
     const Gradients gradients = uniform();
-    const std::size_t index = (count + 31) / 32 * 4;
-    const std::size_t ranges = ((count + 31) / 32 * 2 + 3) / 4 * 4;
+    const std::size_t blocks = (count + 31) / 32;
+    const std::size_t index = blocks * 4;
+    const std::size_t ranges = (blocks * 2 + 3) / 4 * 4;
+    // Two bits a block. A third of the elements leaves no block of these empty or full, but the last
+    // one, of half the size, could be.
+    const std::size_t level = 2 * ((blocks + 31) / 32 * 4);
     const std::size_t n = union_reference(gradients);
     const std::size_t sketch = sketch_counters(static_cast<std::uint32_t>(n)) * std::size_t{4};
     const auto bytes = [&](Codec codec, Arithmetic arithmetic, std::uint32_t expected) {
@@ -36,8 +40,8 @@ TEST(CodecRounds, MessagesAreAsDescribed) {
     constexpr std::uint32_t unknown = ChunkTask::unknown_union;
     EXPECT_EQ(bytes(Codec::dense, Arithmetic::f32, unknown), (Bytes{count * 4}));
     EXPECT_EQ(bytes(Codec::dense, Arithmetic::fixed32, unknown), (Bytes{4, count * 4}));
-    EXPECT_EQ(bytes(Codec::packed, Arithmetic::f32, unknown), (Bytes{index, n * 4}));
-    EXPECT_EQ(bytes(Codec::packed, Arithmetic::fixed32, unknown), (Bytes{index, 4, n * 4}));
+    EXPECT_EQ(bytes(Codec::packed, Arithmetic::f32, unknown), (Bytes{level, index, n * 4}));
+    EXPECT_EQ(bytes(Codec::packed, Arithmetic::fixed32, unknown), (Bytes{level, 4, index, n * 4}));
     EXPECT_EQ(bytes(Codec::sketch, Arithmetic::fixed32, unknown), (Bytes{index, 4, sketch}));
     EXPECT_EQ(bytes(Codec::sketch, Arithmetic::fixed32, static_cast<std::uint32_t>(n)),
               (Bytes{4, index, sketch}));
@@ -45,12 +49,31 @@ TEST(CodecRounds, MessagesAreAsDescribed) {
     ASSERT_EQ(dense.size(), 2u);
     EXPECT_EQ(dense[0], ranges);
     const Bytes packed = bytes(Codec::packed, Arithmetic::exact, unknown);
-    ASSERT_EQ(packed.size(), 3u);
-    EXPECT_EQ(packed[0], index);
-    EXPECT_EQ(packed[1], ranges);
+    ASSERT_EQ(packed.size(), 4u);
+    EXPECT_EQ(packed[0], level);
+    EXPECT_EQ(packed[1], index);
+    EXPECT_EQ(packed[2], ranges);
     const Bytes sketched = bytes(Codec::sketch, Arithmetic::exact, unknown);
     ASSERT_EQ(sketched.size(), 3u);
-    EXPECT_EQ(sketched[2], sketch_counters(static_cast<std::uint32_t>(packed[2] / 4)) * 4);
+    EXPECT_EQ(sketched[2], sketch_counters(static_cast<std::uint32_t>(packed[3] / 4)) * 4);
+}
+
+TEST(CodecRounds, RunsNeedNoIndexOfTheirElements) {
+    // Four blocks in sixteen, whole.
+    Gradients gradients(2, std::vector<float>(count));
+    for (std::uint32_t i = 0; i < count; ++i)
+        gradients[i / 32 % 2][i] = i / 128 % 4 == 0 ? 1.5f : 0.0f;
+    const std::size_t blocks = (count + 31) / 32;
+    const std::size_t level = 2 * ((blocks + 31) / 32 * 4);
+    const std::size_t n = union_reference(gradients);
+    const Outcome f32 = World({Codec::packed, Arithmetic::f32, 2}).reduce(gradients);
+    EXPECT_EQ(f32.message_bytes, (Bytes{level, n * 4}));
+    EXPECT_EQ(f32.results[0], float_reference(gradients, Reduction::sum));
+    const Outcome exact = World({Codec::packed, Arithmetic::exact, 2}).reduce(gradients);
+    // 1.5 takes two bits, one for the sign and one to carry: half a byte.
+    const std::size_t occupied = (n + 31) / 32;
+    EXPECT_EQ(exact.message_bytes, (Bytes{level, (occupied * 2 + 3) / 4 * 4, n / 2}));
+    EXPECT_EQ(exact.results[0], float_reference(gradients, Reduction::sum));
 }
 
 TEST(CodecRounds, NothingToSendEndsAfterTheFirstRound) {

@@ -28,10 +28,20 @@ void combine(Combine how, std::vector<std::byte>& total, std::span<const std::by
             return fold<U32>(total, more, [](U32 a, U32 b) { return a | b; });
         case Combine::add_i32:
             return fold<U32>(total, more, [](U32 a, U32 b) { return a + b; });
-        case Combine::max_u8:
-            return fold<std::uint8_t>(total, more, [](auto a, auto b) { return std::max(a, b); });
+        case Combine::add_i64:
+            return fold<std::uint64_t>(total, more, [](auto a, auto b) { return a + b; });
         case Combine::add_f32:
             return fold<float>(total, more, [](float a, float b) { return a + b; });
+        case Combine::add_f64:
+            return fold<double>(total, more, [](double a, double b) { return a + b; });
+        case Combine::max_u8:
+            return fold<std::uint8_t>(total, more, [](auto a, auto b) { return std::max(a, b); });
+        case Combine::max_u16:
+            return fold<std::uint16_t>(total, more, [](auto a, auto b) { return std::max(a, b); });
+        case Combine::max_u32:
+            return fold<std::uint32_t>(total, more, [](auto a, auto b) { return std::max(a, b); });
+        case Combine::max_u64:
+            return fold<std::uint64_t>(total, more, [](auto a, auto b) { return std::max(a, b); });
     }
 }
 

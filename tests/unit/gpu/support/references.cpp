@@ -73,6 +73,25 @@ std::uint32_t union_reference(const Gradients& gradients) {
     return size;
 }
 
+std::uint32_t packed_union_reference(const Gradients& gradients) {
+    std::uint32_t size = 0;
+    const std::size_t count = gradients[0].size();
+    for (std::size_t first = 0; first < count; first += 32) {
+        const std::size_t end = std::min(first + 32, count);
+        Gradients block;
+        bool full = false;
+        for (const auto& g : gradients) {
+            const auto zeros = std::count(g.begin() + static_cast<std::ptrdiff_t>(first),
+                                          g.begin() + static_cast<std::ptrdiff_t>(end), 0.0f);
+            full |= zeros <= 1 && static_cast<std::size_t>(zeros) < end - first;
+            block.emplace_back(g.begin() + static_cast<std::ptrdiff_t>(first),
+                               g.begin() + static_cast<std::ptrdiff_t>(end));
+        }
+        size += full ? static_cast<std::uint32_t>(end - first) : union_reference(block);
+    }
+    return size;
+}
+
 ::testing::AssertionResult same_floats(const std::vector<float>& actual,
                                        const std::vector<float>& expected) {
     if (actual.size() != expected.size()) return ::testing::AssertionFailure() << "sizes differ";

@@ -19,6 +19,8 @@ std::vector<float> float_reference(const Gradients& gradients, Reduction reducti
 
 // Elements that some rank has; -0 is none.
 std::uint32_t union_reference(const Gradients& gradients);
+// The same, with those blocks of 32 whole of which some rank has all elements but one at most.
+std::uint32_t packed_union_reference(const Gradients& gradients);
 
 // NaNs count as equal; everything else by its bits.
 ::testing::AssertionResult same_floats(const std::vector<float>& actual,
