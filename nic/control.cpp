@@ -159,7 +159,7 @@ std::optional<Refused> read_refused(std::span<const std::byte> payload) {
     const auto code = load_big<std::uint16_t>(p + 8);
     const std::size_t length = load_big<std::uint16_t>(p + 10);
     if (code < static_cast<std::uint16_t>(Refusal::world_size) ||
-        code > static_cast<std::uint16_t>(Refusal::malformed)) {
+        code > static_cast<std::uint16_t>(Refusal::peer_timeout)) {
         return std::nullopt;
     }
     if (length > max_refusal_text || length > payload.size() - Refused::head_bytes) {

@@ -18,6 +18,9 @@ namespace sumwire::nic {
 inline constexpr std::size_t max_job_name = 63;
 inline constexpr std::size_t max_refusal_text = 255;
 
+// Silence for a shorter time says nothing: a few lost heartbeats or a busy scheduler are enough.
+inline constexpr std::uint32_t min_peer_timeout_ms = 500;
+
 // Bytes 0-7 nonce | 8-9 rank | 10-11 world size | 12-13 payload bytes | 14-15 slots |
 // 16-19 peer timeout in ms | 20 options (bit 0: checksums, bit 1: float sums) | 21-23 zero |
 // 24-87 job name, NUL-padded, never empty, at most 63 bytes.
@@ -28,7 +31,7 @@ struct Join {
     std::uint16_t payload_bytes =
         0;                    // largest data payload this worker can receive; multiple of 64
     std::uint16_t slots = 0;  // wanted; a power of two
-    std::uint32_t peer_timeout_ms = 0;
+    std::uint32_t peer_timeout_ms = 0;  // at least min_peer_timeout_ms, else it is refused
     bool checksums = false;   // every data packet carries a checksum
     bool float_sums = false;  // Op::add_f32 will be used: the aggregator holds early ranks back
     std::string job;
@@ -66,7 +69,8 @@ enum class Refusal : std::uint16_t {
     rank_range = 3,  // rank is not below world size, or world size is 0 or above the limit
     capacity = 4,    // the aggregator has no room for a further job
     payload = 5,     // the payload is too small or no multiple of 64
-    malformed = 6
+    malformed = 6,
+    peer_timeout = 7  // below min_peer_timeout_ms
 };
 
 // Bytes 0-7 nonce | 8-9 code | 10-11 length of text | text (UTF-8): cause and remedy.

@@ -60,8 +60,7 @@ Terms Gathering::terms(const Limits& limits) const {
         terms.peer_timeout_ms = std::max(terms.peer_timeout_ms, candidate.peer_timeout_ms);
         terms.checksums = terms.checksums || candidate.checksums;
     }
-    terms.peer_timeout_ms = std::clamp<std::uint32_t>(
-        terms.peer_timeout_ms, min_peer_timeout.count(), max_peer_timeout.count());
+    terms.peer_timeout_ms = std::min<std::uint32_t>(terms.peer_timeout_ms, max_peer_timeout.count());
     return terms;
 }
 

@@ -26,8 +26,7 @@ inline constexpr Time rival_patience = std::chrono::seconds(1);
 // session never begins with a process that gave up.
 inline constexpr Time join_freshness = std::chrono::seconds(3);
 
-// Peer timeouts below are raised to this, above lowered.
-inline constexpr std::chrono::milliseconds min_peer_timeout{100};
+// Peer timeouts above are lowered to this.
 inline constexpr std::chrono::milliseconds max_peer_timeout{3'600'000};
 
 // Sessions that were lost are remembered for this long, so that a rank that missed the notice and

@@ -12,7 +12,7 @@ namespace sumwire::runtime {
 namespace {
 
 constexpr Time join_interval = std::chrono::milliseconds(100);
-constexpr Time heartbeat_interval = std::chrono::milliseconds(250);
+constexpr Time longest_heartbeat_interval = std::chrono::milliseconds(250);
 constexpr Time longest_wait = std::chrono::milliseconds(200);
 constexpr Time large_join_patience = std::chrono::seconds(3);
 constexpr Time farewell_interval = std::chrono::milliseconds(20);
@@ -55,6 +55,12 @@ WorkerSession::WorkerSession(const SessionConfig& config, Time now)
     if (!std::has_single_bit(join.slots) || join.slots < min_slots || join.slots > nic::max_slots) {
         throw std::invalid_argument(fmt::format("{} slots are no power of two from {} to {}",
                                                 join.slots, min_slots, nic::max_slots));
+    }
+    if (join.peer_timeout_ms < nic::min_peer_timeout_ms) {
+        throw std::invalid_argument(
+            fmt::format("a peer timeout of {} ms is too short: choose at least {} ms, so that a few "
+                        "lost heartbeats do not end the job",
+                        join.peer_timeout_ms, nic::min_peer_timeout_ms));
     }
     join_payload_.resize(std::max<std::size_t>(join.payload_bytes, nic::Join::bytes));
     nic::write(join, join_payload_);
@@ -289,8 +295,7 @@ void WorkerSession::check_joining(Time now) {
 }
 
 void WorkerSession::check_aggregator(Time now) {
-    const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
-    if (now - last_heard_ <= patience) return;
+    if (now - last_heard_ <= peer_timeout()) return;
     fail(SessionFailure::Kind::aggregator_lost, 0,
          fmt::format("the aggregator fell silent for {} ms; look for its process and its host's "
                      "network, then start the job again",
@@ -367,10 +372,22 @@ std::size_t WorkerSession::transmit_fresh(Time now, std::span<SessionPacket> out
 }
 
 std::size_t WorkerSession::transmit_heartbeat(Time now, std::span<SessionPacket> out) {
-    if (out.empty() || now - last_sent_ < heartbeat_interval) return 0;
+    if (out.empty() || now < next_heartbeat()) return 0;
     last_sent_ = now;
     out[0] = control_packet(nic::PacketType::heartbeat, {});
     return 1;
+}
+
+// Several in the time after which either side gives the other up, and more of them once one stays
+// unanswered: losses in a row must not look like a death.
+Time WorkerSession::next_heartbeat() const {
+    const Time interval = std::min(longest_heartbeat_interval, peer_timeout() / 4);
+    const bool answered = last_heard_ >= last_sent_;
+    return last_sent_ + (answered ? interval : interval / 4);
+}
+
+Time WorkerSession::peer_timeout() const {
+    return std::chrono::milliseconds(agreed_.peer_timeout_ms);
 }
 
 void WorkerSession::write_data(const LanePacket& packet, SessionPacket& out) const {
@@ -402,8 +419,7 @@ Time WorkerSession::next_deadline() const {
     if (state_ == State::left) return farewell_answered_ ? never : next_farewell_;
     if (state_ == State::failed) return never;
 
-    const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
-    Time deadline = std::min(last_sent_ + heartbeat_interval, last_heard_ + patience);
+    Time deadline = std::min(next_heartbeat(), last_heard_ + peer_timeout());
     for (const LaneState& lane : lane_states_) {
         for (const SlotList& level : lane.waiting) {
             if (level.empty()) continue;

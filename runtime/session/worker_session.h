@@ -63,7 +63,7 @@ class WorkerSession {
     enum class State : std::uint8_t { joining, running, failed, left };
     static constexpr std::size_t lane_count = 3;
 
-    // Throws std::invalid_argument if payload or slots are out of range.
+    // Throws std::invalid_argument if payload, slots or peer timeout are out of range.
     WorkerSession(const SessionConfig& config, Time now);
 
     State state() const { return state_; }
@@ -140,6 +140,8 @@ class WorkerSession {
     std::size_t transmit_again(Time now, std::span<SessionPacket> out);
     std::size_t transmit_fresh(Time now, std::span<SessionPacket> out);
     std::size_t transmit_heartbeat(Time now, std::span<SessionPacket> out);
+    Time next_heartbeat() const;
+    Time peer_timeout() const;
     void write_data(const LanePacket& packet, SessionPacket& out) const;
     SessionPacket control_packet(nic::PacketType type, std::span<const std::byte> payload) const;
     std::size_t lane_of(std::uint32_t slot) const;

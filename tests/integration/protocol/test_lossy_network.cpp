@@ -42,7 +42,8 @@ struct Datagram {
 
 class Network {
   public:
-    Network(unsigned ranks, const Faults& faults, std::uint64_t seed, bool checksums)
+    Network(unsigned ranks, const Faults& faults, std::uint64_t seed, bool checksums,
+            std::uint32_t peer_timeout_ms = 5000)
         : faults_(faults), random_(seed), ids_(seed), outbox_(64) {
         aggregator::Limits limits;
         limits.payload_bytes = 256;
@@ -55,7 +56,7 @@ class Network {
                            .world_size = static_cast<std::uint16_t>(ranks),
                            .payload_bytes = 256,
                            .slots = 16,
-                           .peer_timeout_ms = 5000,
+                           .peer_timeout_ms = peer_timeout_ms,
                            .checksums = checksums,
                            .float_sums = true,
                            .job = "simulated"};
@@ -285,6 +286,25 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"damage", 3, {.corrupt = 0.05}},
         Case{"everything", 5, {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}}),
     [](const auto& instance) { return instance.param.name; });
+
+// Ten seconds are eighty heartbeats of each rank, at the shortest peer timeout there is.
+TEST(LossyNetworkIdle, IdleRanksStayAliveThroughLosses) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        SCOPED_TRACE(seed);
+        Network network(3, {.loss = 0.1}, seed, false, nic::min_peer_timeout_ms);
+        for (unsigned rank = 0; rank < 3; ++rank) {
+            while (network.session(rank).state() == WorkerSession::State::joining)
+                network.step();
+        }
+        const Time end = network.now() + 10s;
+        while (network.now() < end)
+            network.step();
+        for (unsigned rank = 0; rank < 3; ++rank) {
+            EXPECT_EQ(network.session(rank).state(), WorkerSession::State::running)
+                << network.session(rank).failure().text;
+        }
+    }
+}
 
 TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
     Network network(3, {.loss = 0.1}, 5, false);

@@ -194,7 +194,7 @@ TEST(Control, FormsThatTheLayoutExcludesAreRejected) {
 
     const auto refused = bytes("1112131415161718 0002 0005 68656c6c6f");
     EXPECT_FALSE(read_refused(with(refused, 9, 0)).has_value()) << "code 0";
-    EXPECT_FALSE(read_refused(with(refused, 9, 7)).has_value()) << "code 7";
+    EXPECT_FALSE(read_refused(with(refused, 9, 8)).has_value()) << "code 8";
     EXPECT_FALSE(read_refused(with(refused, 10, 1) + zeros(512)).has_value()) << "text too long";
 
     EXPECT_FALSE(read_peer_lost(bytes("0102 02 00")).has_value());

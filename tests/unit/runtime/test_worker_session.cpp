@@ -69,13 +69,14 @@ class Script : public testing::Test {
         deliver({.type = type, .rank = rank, .session = id}, payload);
     }
 
-    void welcome(std::uint16_t payload = 128, std::uint16_t slots = 16) {
+    void welcome(std::uint16_t payload = 128, std::uint16_t slots = 16,
+                 std::uint32_t peer_timeout_ms = 2000) {
         poll();
         deliver_control(PacketType::welcome, nic::Welcome{.nonce = nonce,
                                                           .answered_bytes = nic::header_bytes + 128,
                                                           .payload_bytes = payload,
                                                           .slots = slots,
-                                                          .peer_timeout_ms = 2000});
+                                                          .peer_timeout_ms = peer_timeout_ms});
         ASSERT_EQ(session->state(), WorkerSession::State::running);
     }
 
@@ -304,7 +305,23 @@ TEST_F(WorkerSessionTest, FailsWhenAPeerIsLost) {
     EXPECT_EQ(session->failure().rank, 2U);
 }
 
-TEST_F(WorkerSessionTest, BeatsWhileIdleAndNoticesASilentAggregator) {
+TEST_F(WorkerSessionTest, BeatsWhileIdle) {
+    welcome();
+    int beats = 0;
+    const Time start = now;
+    while (now - start < 10s) {
+        now += 10ms;
+        for (const Sent& packet : poll()) {
+            if (packet.header.type != PacketType::heartbeat) continue;
+            ++beats;
+            deliver(packet.header, {});
+        }
+    }
+    EXPECT_EQ(session->state(), WorkerSession::State::running);
+    EXPECT_NEAR(beats, 40, 2) << "every 250 ms for 10 s";
+}
+
+TEST_F(WorkerSessionTest, BeatsOftenerOnceUnansweredAndNoticesASilentAggregator) {
     welcome();
     int beats = 0;
     const Time start = now;
@@ -315,9 +332,30 @@ TEST_F(WorkerSessionTest, BeatsWhileIdleAndNoticesASilentAggregator) {
         }
     }
     EXPECT_EQ(session->failure().kind, SessionFailure::Kind::aggregator_lost);
-    EXPECT_NEAR(beats, 8, 1) << "every 250 ms for 2 s";
+    EXPECT_GE(beats, 20);
+    EXPECT_LE(beats, 30);
     EXPECT_GE(now - start, 2s);
     EXPECT_LE(now - start, 2100ms);
+}
+
+TEST_F(WorkerSessionTest, BeatsFourTimesInTheShortestPeerTimeout) {
+    welcome(128, 16, nic::min_peer_timeout_ms);
+    int beats = 0;
+    const Time start = now;
+    while (now - start < 5s) {
+        now += 1ms;
+        for (const Sent& packet : poll()) {
+            if (packet.header.type != PacketType::heartbeat) continue;
+            ++beats;
+            deliver(packet.header, {});
+        }
+    }
+    EXPECT_NEAR(beats, 40, 1) << "every 125 ms";
+}
+
+TEST_F(WorkerSessionTest, RejectsAPeerTimeoutThatAFewLossesExceed) {
+    config.join.peer_timeout_ms = nic::min_peer_timeout_ms - 1;
+    EXPECT_THROW(WorkerSession(config, now), std::invalid_argument);
 }
 
 TEST_F(WorkerSessionTest, SaysFarewell) {

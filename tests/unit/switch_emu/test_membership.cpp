@@ -99,7 +99,7 @@ TEST(Joining, AgreesOnTheSmallestSizesAndLargestTimeout) {
                 {.payload_bytes = 1024, .slots = 256, .peer_timeout_ms = 9000, .float_sums = true});
     const auto answers = script.join(
         endpoint_of(2), 2, 3,
-        {.payload_bytes = 8192, .slots = 512, .peer_timeout_ms = 10, .checksums = true});
+        {.payload_bytes = 8192, .slots = 512, .peer_timeout_ms = 500, .checksums = true});
     ASSERT_EQ(answers.size(), 3U);
     for (const Answer& answer : answers) {
         const auto welcome = nic::read_welcome(answer.payload);
@@ -187,6 +187,14 @@ TEST(Refusals, Payload) {
     Script script;
     expect_refused(script.join(endpoint_of(0), 0, 2, {.payload_bytes = 0}), Refusal::payload);
     expect_refused(script.join(endpoint_of(0), 0, 2, {.payload_bytes = 1000}), Refusal::payload);
+}
+
+TEST(Refusals, PeerTimeoutThatAFewLossesExceed) {
+    Script script;
+    const std::string text = expect_refused(
+        script.join(endpoint_of(0), 0, 2, {.peer_timeout_ms = 499}), Refusal::peer_timeout);
+    EXPECT_TRUE(contains(text, "499 ms") && contains(text, "500 ms")) << text;
+    EXPECT_EQ(script.join(endpoint_of(0), 0, 1, {.peer_timeout_ms = 500}).size(), 1U);
 }
 
 TEST(Refusals, HeaderAndJoinNameDifferentRanks) {
