@@ -185,6 +185,10 @@ void Aggregator::expire(Time now, Outbox& out) {
     impl_->membership.expire(now);
 }
 
+void Aggregator::free_ended() {
+    impl_->sessions.free_ended();
+}
+
 Time Aggregator::next_deadline() const {
     return std::min(impl_->sessions.next_deadline(), impl_->membership.next_deadline());
 }

@@ -20,6 +20,9 @@ constexpr unsigned transmit_attempts = 1000;
 constexpr std::size_t outbox_capacity = 4096;
 constexpr std::size_t outbox_full = outbox_capacity - nic::max_world_size;
 
+// Deadlines wait for an empty queue, for this long at most.
+constexpr Time longest_overdue = std::chrono::milliseconds(250);
+
 constexpr Time farewell = std::chrono::seconds(2);
 
 Limits fitted(Limits limits, const nic::PortInfo& port) {
@@ -55,9 +58,7 @@ void AggregatorLoop::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         const Time now = steady_now();
         const std::size_t received = receive_burst(now);
-        // Deadlines wait for an empty queue: after a pause of this process, what a rank sent
-        // meanwhile must count before its silence does.
-        if (received < burst && now >= aggregator_.next_deadline()) {
+        if (must_expire(now, received < burst)) {
             aggregator_.expire(now, outbox_);
             transmit_answers();
         }
@@ -75,6 +76,20 @@ void AggregatorLoop::run(const std::stop_token& stop) {
     const std::lock_guard lock(mutex_);
     state_ = State::ended;
     changed_.notify_all();
+}
+
+// After a pause of this process, what a rank sent meanwhile must count before its silence does: so
+// the queue comes first. It has its time from when this loop sees the deadline pass, not from the
+// deadline itself, which may have come within the pause.
+bool AggregatorLoop::must_expire(Time now, bool queue_is_empty) {
+    if (now < aggregator_.next_deadline()) {
+        overdue_since_ = never;
+        return false;
+    }
+    if (overdue_since_ == never) overdue_since_ = now;
+    if (!queue_is_empty && now - overdue_since_ < longest_overdue) return false;
+    overdue_since_ = never;
+    return true;
 }
 
 bool AggregatorLoop::finished(Time now) {
@@ -116,6 +131,7 @@ void AggregatorLoop::transmit_answers() {
         rest = rest.subspan(some.size());
     }
     outbox_.clear();
+    aggregator_.free_ended();
 }
 
 // Results come in turns, one for each rank. Ports send runs to one destination best: one link's

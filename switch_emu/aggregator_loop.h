@@ -55,6 +55,7 @@ class AggregatorLoop {
   private:
     static constexpr std::size_t burst = 64;
 
+    bool must_expire(Time now, bool queue_is_empty);
     bool finished(Time now);
     std::size_t receive_burst(Time now);
     void transmit_answers();
@@ -74,6 +75,7 @@ class AggregatorLoop {
     std::array<nic::TxPacket, burst> to_send_{};
     std::vector<std::uint32_t> order_;  // of the outbox
     std::uint64_t dropped_answers_ = 0;
+    Time overdue_since_ = never;
     Time idle_since_ = never;
     std::atomic<bool> draining_ = false;
 

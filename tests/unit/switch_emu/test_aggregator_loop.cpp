@@ -1,10 +1,13 @@
 // The loop around the aggregator, over the in-process port, with real threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +31,20 @@ AggregatorLoop::Options options() {
     AggregatorLoop::Options options;
     options.polling = nic::Polling::sleep;
     return options;
+}
+
+Bytes join_datagram(const std::string& job, std::uint16_t rank, std::uint16_t world_size,
+                    std::uint32_t peer_timeout_ms) {
+    const nic::Join join{.nonce = 1000U + rank,
+                         .rank = rank,
+                         .world_size = world_size,
+                         .payload_bytes = 1024,
+                         .slots = 8,
+                         .peer_timeout_ms = peer_timeout_ms,
+                         .job = job};
+    Bytes payload(nic::Join::bytes);
+    nic::write(join, payload);
+    return datagram({.type = nic::PacketType::join, .rank = rank}, payload);
 }
 
 // A worker's side by hand: one datagram out, answers in.
@@ -66,16 +83,7 @@ class Client {
     }
 
     void join(std::uint16_t rank, std::uint16_t world_size) {
-        const nic::Join join{.nonce = 1000U + rank,
-                             .rank = rank,
-                             .world_size = world_size,
-                             .payload_bytes = 1024,
-                             .slots = 8,
-                             .peer_timeout_ms = 60'000,
-                             .job = "job"};
-        Bytes payload(nic::Join::bytes);
-        nic::write(join, payload);
-        send(datagram({.type = nic::PacketType::join, .rank = rank}, payload));
+        send(join_datagram("job", rank, world_size, 60'000));
     }
 
     nic::Header header(nic::PacketType type, std::uint16_t rank, std::uint64_t session) const {
@@ -86,6 +94,57 @@ class Client {
     nic::Endpoint aggregator_;
     std::unique_ptr<nic::InprocPort> port_;
 };
+
+// Two ranks of one job join and fall silent, while a rank of another fills every burst.
+class SaturatedPort final : public nic::PacketPort {
+  public:
+    SaturatedPort() {
+        info_.max_datagram = 9000;
+        joins_ = {join_datagram("silent", 0, 2, 500), join_datagram("silent", 1, 2, 500),
+                  join_datagram("busy", 2, 3, 60'000)};
+    }
+
+    bool told() const { return told_; }
+
+    const nic::PortInfo& info() const override { return info_; }
+    std::size_t transmit(std::span<const nic::TxPacket> burst) override {
+        for (const nic::TxPacket& packet : burst) {
+            const auto header = nic::read_header(packet.header);
+            if (header && header->type == nic::PacketType::peer_lost) told_ = true;
+        }
+        return burst.size();
+    }
+    std::size_t receive(std::span<nic::RxPacket> burst) override {
+        for (nic::RxPacket& packet : burst) {
+            const std::size_t index = std::min(next_, joins_.size() - 1);
+            packet = {endpoint_of(static_cast<unsigned>(index)), joins_[index], nullptr};
+            ++next_;
+        }
+        return burst.size();
+    }
+    void release(std::span<const nic::RxPacket>) override {}
+    void wait(std::chrono::microseconds) override {}
+    std::unique_ptr<nic::MemoryRegion> register_memory(std::span<std::byte>) override {
+        return nullptr;
+    }
+    nic::PortCounters counters() const override { return {}; }
+
+  private:
+    nic::PortInfo info_;
+    std::vector<Bytes> joins_;
+    std::size_t next_ = 0;
+    std::atomic<bool> told_ = false;
+};
+
+TEST(SaturatedLoop, NoticesSilentRanksThoughItsQueueIsNeverEmpty) {
+    SaturatedPort port;
+    AggregatorLoop loop(port, options());
+    std::jthread thread([&](const std::stop_token& stop) { loop.run(stop); });
+    const Time deadline = steady_now() + 20s;
+    while (!port.told() && steady_now() < deadline)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(port.told());
+}
 
 class Loop : public testing::TestWithParam<nic::Polling> {};
 
