@@ -24,6 +24,9 @@ class Gathering {
     std::uint16_t world_size() const { return static_cast<std::uint16_t>(candidates_.size()); }
     Time last_join() const { return last_join_; }
 
+    // Ranks of another world size claim the job's name.
+    RivalClaim& rival() { return rival_; }
+
     enum class Admission { admitted, claimed, taken };
     // claimed: somebody else holds the rank and may be dead; ask again. taken: he is alive.
     Admission admit(const JoinRef& ref, const nic::Join& join, Time now);
@@ -58,6 +61,7 @@ class Gathering {
     std::string job_;
     std::vector<Candidate> candidates_;
     Time last_join_;
+    RivalClaim rival_;
 };
 
 }  // namespace sumwire::aggregator

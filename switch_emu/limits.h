@@ -18,7 +18,7 @@ struct Limits {
     Time gathering_timeout = std::chrono::seconds(10);
 };
 
-// A newcomer gets a rank that somebody else holds once the holder was silent for this long after
+// A newcomer gets a rank, or a job's name, that somebody else holds once the holder was silent for this long after
 // the newcomer asked. Workers repeat joins and heartbeats at least twice in this time.
 inline constexpr Time rival_patience = std::chrono::seconds(1);
 

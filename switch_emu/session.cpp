@@ -93,6 +93,25 @@ std::optional<std::uint16_t> Session::departed_but_needed(std::uint16_t slot, bo
     return std::nullopt;
 }
 
+Time Session::last_heard() const {
+    Time last{};
+    for (const Member& member : members_) {
+        if (!member.left) last = std::max(last, member.heard);
+    }
+    return last;
+}
+
+std::uint16_t Session::most_silent_rank() const {
+    std::uint16_t most_silent = 0;
+    Time earliest = never;
+    for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
+        if (members_[rank].left || members_[rank].heard >= earliest) continue;
+        earliest = members_[rank].heard;
+        most_silent = rank;
+    }
+    return most_silent;
+}
+
 std::optional<std::uint16_t> Session::silent_rank(Time now) {
     Time earliest = never;
     for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {

@@ -73,6 +73,12 @@ class Session {
     // Nobody can fall silent before.
     Time deadline() const { return deadline_; }
 
+    // Of the ranks that have not left: who was heard last, and who was not heard for longest.
+    Time last_heard() const;
+    std::uint16_t most_silent_rank() const;
+    // Ranks of another world size claim the job's name.
+    RivalClaim& rival() { return rival_; }
+
   private:
     Time peer_timeout() const { return std::chrono::milliseconds(terms_.peer_timeout_ms); }
     void send_results(const nic::Header& contribution, Outbox& out) const;
@@ -82,6 +88,7 @@ class Session {
     std::vector<Member> members_;
     std::size_t left_ = 0;
     Time deadline_;
+    RivalClaim rival_;
     SlotTable slots_;
     JobStatistics statistics_;
 };

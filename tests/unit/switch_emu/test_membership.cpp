@@ -158,10 +158,16 @@ TEST(Joining, GatheringIsForgottenAfterItsTimeout) {
 TEST(Refusals, WorldSizesThatDisagree) {
     Script script;
     script.join(endpoint_of(0), 0, 4);
+    expect_waiting(script.join(endpoint_of(1), 1, 2), 0, 1);
+    script.advance(100ms);
+    script.join(endpoint_of(0), 0, 4);
     const std::string text = expect_refused(script.join(endpoint_of(1), 1, 2), Refusal::world_size);
     EXPECT_TRUE(contains(text, "4") && contains(text, "2") && contains(text, "'job'")) << text;
 
     Job running(script, 2, {.job = "running"}, 1);
+    expect_waiting(script.join(endpoint_of(2, 1), 2, 3, {.job = "running"}), 0, 2);
+    script.advance(100ms);
+    running.heartbeat(1);
     expect_refused(script.join(endpoint_of(2, 1), 2, 3, {.job = "running"}), Refusal::world_size);
     EXPECT_EQ(script.statistics().refusals, 2U);
 }
@@ -169,8 +175,27 @@ TEST(Refusals, WorldSizesThatDisagree) {
 TEST(Refusals, OtherWorldSizeIsTakenOnceNobodyJoinsWithTheOld) {
     Script script;
     script.join(endpoint_of(0), 0, 4);
-    script.advance(1100ms);
+    script.advance(500ms);
+    expect_waiting(script.join(endpoint_of(1), 1, 2), 0, 1);
+    script.advance(1s);
     expect_waiting(script.join(endpoint_of(1), 1, 2), 1, 0);
+}
+
+TEST(Rivals, ARestartWithAnotherWorldSizeReplacesADeadGeneration) {
+    Script script;
+    Job dead(script, 2);
+    script.advance(500ms);
+    expect_waiting(script.join(endpoint_of(9), 0, 3, {.nonce = 77}), 0, 0);
+    expect_waiting(script.join(endpoint_of(10), 2, 3, {.nonce = 78}), 0, 2);
+    script.advance(500ms);
+    expect_waiting(script.join(endpoint_of(9), 0, 3, {.nonce = 77}), 0, 0);
+    script.advance(500ms);
+    const auto answers = script.join(endpoint_of(9), 0, 3, {.nonce = 77});
+    EXPECT_EQ(script.statistics().jobs_lost, 1U);
+    expect_waiting({answers.back()}, 1, 1);
+    script.join(endpoint_of(10), 2, 3, {.nonce = 78});
+    EXPECT_EQ(script.join(endpoint_of(11), 1, 3, {.nonce = 79}).size(), 3U);
+    EXPECT_EQ(script.statistics().refusals, 0U);
 }
 
 TEST(Refusals, RankOutOfRange) {
