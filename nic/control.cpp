@@ -100,6 +100,16 @@ std::size_t write(const PeerLostNotice& notice, std::span<std::byte> out) {
     return PeerLostNotice::bytes;
 }
 
+std::size_t write(const Contradiction& contradiction, std::span<std::byte> out) {
+    std::byte* p = out.data();
+    store_big<std::uint16_t>(p, contradiction.other_rank);
+    store_big<std::uint16_t>(p + 2, contradiction.other_bytes);
+    store_big<std::uint16_t>(p + 4, contradiction.own_bytes);
+    p[6] = static_cast<std::byte>(contradiction.other_op);
+    p[7] = std::byte{0};
+    return Contradiction::bytes;
+}
+
 std::optional<Join> read_join(std::span<const std::byte> payload) {
     if (payload.size() < Join::bytes) return std::nullopt;
     const std::byte* p = payload.data();
@@ -189,6 +199,18 @@ std::optional<PeerLostNotice> read_peer_lost(std::span<const std::byte> payload)
     notice.rank = load_big<std::uint16_t>(payload.data());
     notice.left = payload[2] != std::byte{0};
     return notice;
+}
+
+std::optional<Contradiction> read_contradiction(std::span<const std::byte> payload) {
+    if (payload.size() < Contradiction::bytes || payload[7] != std::byte{0}) return std::nullopt;
+    const auto op = static_cast<std::uint8_t>(payload[6]);
+    if (op > static_cast<std::uint8_t>(Op::add_f32)) return std::nullopt;
+    Contradiction contradiction;
+    contradiction.other_rank = load_big<std::uint16_t>(payload.data());
+    contradiction.other_bytes = load_big<std::uint16_t>(payload.data() + 2);
+    contradiction.own_bytes = load_big<std::uint16_t>(payload.data() + 4);
+    contradiction.other_op = static_cast<Op>(op);
+    return contradiction;
 }
 
 }  // namespace sumwire::nic

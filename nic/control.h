@@ -1,4 +1,4 @@
-// Payloads of the membership packets (wire.h), big endian, fixed layout, one struct each.
+// Payloads of the control packets (wire.h), big endian, fixed layout, one struct each.
 //
 // A join is padded with zeros: to the payload the worker hopes for on even attempts, not at all on
 // odd ones. The aggregator pads its answer to the same length and says in `answered_bytes` which
@@ -12,6 +12,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "nic/wire.h"
 
 namespace sumwire::nic {
 
@@ -98,6 +100,17 @@ struct PeerLostNotice {
     static constexpr std::size_t bytes = 4;
 };
 
+// The header names the addressee's use and its op: slot, version, sequence.
+// Bytes 0-1 other rank | 2-3 its length | 4-5 the addressee's length | 6 the other's op | 7 zero.
+struct Contradiction {
+    std::uint16_t other_rank = 0;
+    std::uint16_t other_bytes = 0;
+    std::uint16_t own_bytes = 0;
+    Op other_op = Op::none;
+
+    static constexpr std::size_t bytes = 8;
+};
+
 // Each write returns the bytes used of `out`, which must hold the struct's `bytes`
 // (Refused: head_bytes + text, cut to max_refusal_text).
 std::size_t write(const Join& join, std::span<std::byte> out);
@@ -106,6 +119,7 @@ std::size_t write(const Welcome& welcome, std::span<std::byte> out);
 std::size_t write(const Refused& refused, std::span<std::byte> out);
 std::size_t write(const Pending& pending, std::span<std::byte> out);
 std::size_t write(const PeerLostNotice& notice, std::span<std::byte> out);
+std::size_t write(const Contradiction& contradiction, std::span<std::byte> out);
 
 // Each read takes a payload (trailing padding is ignored) and is empty if it is too short or holds
 // a value that the comments above exclude by form.
@@ -115,5 +129,6 @@ std::optional<Welcome> read_welcome(std::span<const std::byte> payload);
 std::optional<Refused> read_refused(std::span<const std::byte> payload);
 std::optional<Pending> read_pending(std::span<const std::byte> payload);
 std::optional<PeerLostNotice> read_peer_lost(std::span<const std::byte> payload);
+std::optional<Contradiction> read_contradiction(std::span<const std::byte> payload);
 
 }  // namespace sumwire::nic

@@ -28,6 +28,22 @@ std::uint32_t checksum_of(std::span<const std::byte> header, std::span<const std
 
 }  // namespace
 
+std::string_view op_text(Op op) {
+    switch (op) {
+        case Op::none:
+            return "nothing";
+        case Op::bit_or:
+            return "a bitwise or";
+        case Op::add_i32:
+            return "a sum of integers";
+        case Op::max_u8:
+            return "a maximum of bytes";
+        case Op::add_f32:
+            return "a sum of floats";
+    }
+    return "an unknown operation";
+}
+
 void write_header(const Header& header, std::span<std::byte, header_bytes> out) {
     std::byte* p = out.data();
     p[0] = static_cast<std::byte>((wire_version << 4) | static_cast<unsigned>(header.type));
@@ -49,7 +65,7 @@ std::optional<Header> read_header(std::span<const std::byte> datagram) {
     const std::uint8_t type = first & 0xf;
     if (first >> 4 != wire_version) return std::nullopt;
     if (type < static_cast<std::uint8_t>(PacketType::contribution) ||
-        type > static_cast<std::uint8_t>(PacketType::peer_lost)) {
+        type > static_cast<std::uint8_t>(PacketType::contradiction)) {
         return std::nullopt;
     }
     if (op > static_cast<std::uint8_t>(Op::add_f32)) return std::nullopt;

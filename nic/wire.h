@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace sumwire::nic {
 
@@ -45,7 +46,8 @@ enum class PacketType : std::uint8_t {
     welcome = 7,    // aggregator -> worker: all ranks are here, the session begins
     refused = 8,    // aggregator -> worker: this join cannot succeed
     leave = 9,      // worker -> aggregator: this rank is done; answered by the same type
-    peer_lost = 10  // aggregator -> worker: a rank left or fell silent, the session is over
+    peer_lost = 10,     // aggregator -> worker: a rank left or fell silent, the session is over
+    contradiction = 11  // aggregator -> worker: another rank sent another op or length to this use
 };
 
 // How the aggregator combines the ranks' payloads of a slot.
@@ -56,6 +58,9 @@ enum class Op : std::uint8_t {
     max_u8 = 3,   // maximum of unsigned bytes
     add_f32 = 4   // IEEE float32 sum in rank order: ((x0 + x1) + x2) + ...
 };
+
+// "a sum of integers" and the like, for messages to people.
+std::string_view op_text(Op op);
 
 struct Header {
     PacketType type{};

@@ -105,6 +105,7 @@ void Aggregator::receive(const nic::Endpoint& from, std::span<const std::byte> d
         case nic::PacketType::welcome:
         case nic::PacketType::refused:
         case nic::PacketType::peer_lost:
+        case nic::PacketType::contradiction:
             ++counted.malformed;
             return;
     }

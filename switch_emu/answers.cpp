@@ -42,6 +42,13 @@ void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& con
     answer_data(out, to, header, payload, sealed);
 }
 
+void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
+                          const nic::Contradiction& contradiction) {
+    nic::Header header = contribution;
+    header.type = nic::PacketType::contradiction;
+    answer_control(out, to, header, contradiction, nic::Contradiction::bytes, 0);
+}
+
 void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header) {
     answer_data(out, to, header, {}, true);
 }

@@ -20,6 +20,10 @@ void answer_data(Outbox& out, const nic::Endpoint& to, const nic::Header& header
 void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
                     const nic::Pending& pending, bool sealed);
 
+// For the use that `contribution`, the addressee's, belongs to.
+void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
+                          const nic::Contradiction& contradiction);
+
 // Heartbeats and farewells are answered by the same packet.
 void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header);
 

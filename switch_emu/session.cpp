@@ -34,21 +34,59 @@ bool Session::contribute(const nic::Header& header, std::span<const std::byte> p
             ++statistics_.duplicates;
             send_result(header.rank, header, out);
             return true;
-        case Arrival::duplicate_partial: {
+        case Arrival::duplicate_partial:
             ++statistics_.duplicates;
-            const nic::Pending pending{
-                .present = slots_.present(header.slot, header.slot_version),
-                .missing_rank = slots_.lowest_missing(header.slot, header.slot_version)};
-            answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
+            tell_pending(header, out);
             return true;
-        }
         case Arrival::stale:
             ++statistics_.stale;
             return true;
         case Arrival::contradiction:
+            tell_contradiction(header, payload.size(), out);
+            return false;
+        case Arrival::premature:
+        case Arrival::unfit:
             return false;
     }
     return false;
+}
+
+// Neither rank can ever get this use's result, and each learns what the other sent.
+void Session::tell_contradiction(const nic::Header& header, std::size_t bytes, Outbox& out) const {
+    const auto other = slots_.other_present(header.slot, header.slot_version, header.rank);
+    if (!other.has_value()) return;
+    const auto own_bytes = static_cast<std::uint16_t>(bytes);
+    answer_contradiction(out, members_[header.rank].endpoint, header,
+                         {.other_rank = *other,
+                          .other_bytes = slots_.length(header.slot, header.slot_version),
+                          .own_bytes = own_bytes,
+                          .other_op = slots_.op(header.slot, header.slot_version)});
+    tell_dissent(*other, header, {.rank = header.rank, .length = own_bytes, .op = header.op}, out);
+}
+
+void Session::tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
+                           Outbox& out) const {
+    if (members_[rank].left) return;
+    nic::Header header = use;
+    header.rank = rank;
+    header.op = slots_.op(use.slot, use.slot_version);
+    answer_contradiction(out, members_[rank].endpoint, header,
+                         {.other_rank = dissent.rank,
+                          .other_bytes = dissent.length,
+                          .own_bytes = slots_.length(use.slot, use.slot_version),
+                          .other_op = dissent.op});
+}
+
+void Session::tell_pending(const nic::Header& header, Outbox& out) const {
+    const auto& dissent = slots_.dissent(header.slot, header.slot_version);
+    if (dissent.has_value() && dissent->rank != header.rank) {
+        tell_dissent(header.rank, header, *dissent, out);
+        return;
+    }
+    const nic::Pending pending{
+        .present = slots_.present(header.slot, header.slot_version),
+        .missing_rank = slots_.lowest_missing(header.slot, header.slot_version)};
+    answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
 }
 
 void Session::send_results(const nic::Header& contribution, Outbox& out) const {

@@ -54,7 +54,8 @@ class Session {
         return member.endpoint == from ? &member : nullptr;
     }
 
-    // A contribution of a member. False: malformed or contradictory; nothing changed.
+    // A contribution of a member. False: malformed or contradictory; no sum changed. Ranks that
+    // contradict each other are told, others when they ask again.
     bool contribute(const nic::Header& header, std::span<const std::byte> payload, Outbox& out);
 
     void welcome(std::uint16_t rank, Outbox& out) const;
@@ -81,6 +82,10 @@ class Session {
 
   private:
     Time peer_timeout() const { return std::chrono::milliseconds(terms_.peer_timeout_ms); }
+    void tell_contradiction(const nic::Header& header, std::size_t bytes, Outbox& out) const;
+    void tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
+                      Outbox& out) const;
+    void tell_pending(const nic::Header& header, Outbox& out) const;
     void send_results(const nic::Header& contribution, Outbox& out) const;
     void send_result(std::uint16_t rank, const nic::Header& contribution, Outbox& out) const;
 

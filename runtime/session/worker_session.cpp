@@ -130,6 +130,9 @@ void WorkerSession::receive(std::span<const std::byte> datagram, Time now) {
         case nic::PacketType::peer_lost:
             receive_control(*header, payload, now);
             break;
+        case nic::PacketType::contradiction:
+            receive_contradiction(*header, payload);
+            break;
         default:
             break;
     }
@@ -213,6 +216,19 @@ void WorkerSession::receive_pending(const nic::Header& header, std::span<const s
     lane_states_[lane].probes = 1;
     missing_ = MissingRank{
         .rank = pending->missing_rank, .present = pending->present, .slot = header.slot};
+}
+
+void WorkerSession::receive_contradiction(const nic::Header& header,
+                                          std::span<const std::byte> payload) {
+    const auto notice = nic::read_contradiction(payload);
+    if (!notice || header.slot >= agreed_.slots) return;
+    if (!lanes_[lane_of(header.slot)].occupied(header.slot, header.sequence)) return;
+    fail(SessionFailure::Kind::contradiction, notice->other_rank,
+         fmt::format("rank {} sent {} of {} bytes where this rank sent {} of {} bytes (slot {}): "
+                     "every rank must call the same collectives in the same order with the same "
+                     "count, type and codec",
+                     notice->other_rank, nic::op_text(notice->other_op), notice->other_bytes,
+                     nic::op_text(header.op), notice->own_bytes, header.slot));
 }
 
 void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {

@@ -38,9 +38,10 @@ struct SessionFailure {
         ranks_missing,    // joining: others did not come in time
         peer_lost,        // a rank fell silent or left
         aggregator_lost,  // the aggregator fell silent
+        contradiction,    // another rank sent something else in the same place
     };
     Kind kind{};
-    std::uint32_t rank = 0;  // ranks_missing, peer_lost: whom
+    std::uint32_t rank = 0;  // ranks_missing, peer_lost: whom; contradiction: the other
     std::string text;        // cause and remedy
 };
 
@@ -134,6 +135,7 @@ class WorkerSession {
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_pending(const nic::Header& header, std::span<const std::byte> payload);
+    void receive_contradiction(const nic::Header& header, std::span<const std::byte> payload);
     void release(LaneState& lane, std::uint32_t slot);
 
     std::size_t transmit_join(Time now, std::span<SessionPacket> out);

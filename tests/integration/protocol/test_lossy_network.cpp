@@ -325,6 +325,29 @@ TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
     EXPECT_GE(network.now() - silence, 4900ms) << "not before the peer timeout";
 }
 
+TEST(LossyNetworkFailures, RanksThatCallDifferentCollectivesBothLearnOfIt) {
+    Network network(2, {.loss = 0.1}, 7, false);
+    for (unsigned rank = 0; rank < 2; ++rank) {
+        while (network.session(rank).state() == WorkerSession::State::joining)
+            network.step();
+    }
+    Bytes a(64);
+    Bytes b(60);
+    network.session(0).post(0, {.op = nic::Op::add_i32, .bytes = a, .token = 1});
+    network.session(1).post(0, {.op = nic::Op::add_i32, .bytes = b, .token = 1});
+    const Time posted = network.now();
+    while (network.session(0).state() == WorkerSession::State::running ||
+           network.session(1).state() == WorkerSession::State::running) {
+        ASSERT_LT(network.now(), posted + 2s);
+        network.step();
+    }
+    for (unsigned rank = 0; rank < 2; ++rank) {
+        EXPECT_EQ(network.session(rank).failure().kind,
+                  runtime::SessionFailure::Kind::contradiction);
+        EXPECT_EQ(network.session(rank).failure().rank, 1 - rank);
+    }
+}
+
 TEST(LossyNetworkFailures, ALeavingRankIsNamedToThoseWhoNeedIt) {
     Network network(3, {}, 6, false);
     for (unsigned rank = 0; rank < 3; ++rank) {

@@ -149,6 +149,19 @@ TEST(PeerLost, Layout) {
     EXPECT_TRUE(back->left);
 }
 
+TEST(Contradiction, Layout) {
+    EXPECT_EQ(written(Contradiction{0x0102, 0x0304, 0x0506, Op::max_u8}),
+              bytes("0102 0304 0506 03 00"));
+    const auto back = read_contradiction(bytes("0102 0304 0506 03 00"));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(back->other_rank, 0x0102);
+    EXPECT_EQ(back->other_bytes, 0x0304);
+    EXPECT_EQ(back->own_bytes, 0x0506);
+    EXPECT_EQ(back->other_op, Op::max_u8);
+    EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 05 00"))) << "unknown op";
+    EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 03 01"))) << "not zero";
+}
+
 TEST(Control, ShortPayloadsAreRejected) {
     const auto expect_short = [](const std::vector<std::byte>& whole, auto read) {
         ASSERT_TRUE(read(whole).has_value());
@@ -165,6 +178,8 @@ TEST(Control, ShortPayloadsAreRejected) {
                  [](std::span<const std::byte> b) { return read_refused(b); });
     expect_short(bytes("01020304"), [](std::span<const std::byte> b) { return read_pending(b); });
     expect_short(bytes("01020100"), [](std::span<const std::byte> b) { return read_peer_lost(b); });
+    expect_short(bytes("0102030405060300"),
+                 [](std::span<const std::byte> b) { return read_contradiction(b); });
 }
 
 TEST(Control, FormsThatTheLayoutExcludesAreRejected) {

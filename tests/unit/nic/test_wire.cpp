@@ -60,6 +60,9 @@ const Vector vectors[] = {
     {"refused", {PacketType::refused}, "18 00 0000 0000000000000000 00000000 0000 00000000"},
     {"leave", {PacketType::leave}, "19 00 0000 0000000000000000 00000000 0000 00000000"},
     {"peer_lost", {PacketType::peer_lost}, "1a 00 0000 0000000000000000 00000000 0000 00000000"},
+    {"contradiction",
+     {PacketType::contradiction},
+     "1b 00 0000 0000000000000000 00000000 0000 00000000"},
 };
 
 class WireVector : public ::testing::TestWithParam<Vector> {};
@@ -81,7 +84,7 @@ TEST(Wire, RandomHeadersSurviveTheRoundTrip) {
     std::mt19937_64 random(4);
     for (int i = 0; i < 10000; ++i) {
         Header header;
-        header.type = static_cast<PacketType>(1 + random() % 10);
+        header.type = static_cast<PacketType>(1 + random() % 11);
         header.op = static_cast<Op>(random() % 5);
         header.rank = static_cast<std::uint16_t>(random());
         header.session = random();
@@ -109,7 +112,7 @@ TEST(Wire, RejectsOtherVersionsUnknownTypesAndUnknownOps) {
             datagram[0] = static_cast<std::byte>(first);
             datagram[1] = static_cast<std::byte>(second);
             const unsigned type = first & 15;
-            const bool valid = first >> 4 == 1 && type >= 1 && type <= 10 && second >> 4 <= 4;
+            const bool valid = first >> 4 == 1 && type >= 1 && type <= 11 && second >> 4 <= 4;
             ASSERT_EQ(read_header(datagram).has_value(), valid) << first << " " << second;
         }
     }

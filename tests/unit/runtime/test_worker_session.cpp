@@ -305,6 +305,32 @@ TEST_F(WorkerSessionTest, FailsWhenAPeerIsLost) {
     EXPECT_EQ(session->failure().rank, 2U);
 }
 
+TEST_F(WorkerSessionTest, FailsAtOnceWhenAnotherRankSentSomethingElse) {
+    welcome();
+    Bytes message(64);
+    session->post(0, {.op = nic::Op::add_i32, .bytes = message, .token = 1});
+    nic::Header header = poll().at(0).header;
+    header.type = PacketType::contradiction;
+    Bytes payload(nic::Contradiction::bytes);
+    nic::write(nic::Contradiction{.other_rank = 2,
+                                  .other_bytes = 40,
+                                  .own_bytes = 64,
+                                  .other_op = nic::Op::bit_or},
+               payload);
+    nic::Header old = header;
+    old.sequence -= 16;
+    deliver(old, payload);
+    EXPECT_EQ(session->state(), WorkerSession::State::running) << "of a use that is over";
+    deliver(header, payload);
+    ASSERT_EQ(session->state(), WorkerSession::State::failed);
+    EXPECT_EQ(session->failure().kind, SessionFailure::Kind::contradiction);
+    EXPECT_EQ(session->failure().rank, 2U);
+    for (const char* part : {"rank 2", "bitwise or of 40 bytes", "sum of integers of 64 bytes",
+                             "same collectives in the same order"}) {
+        EXPECT_THAT(session->failure().text, testing::HasSubstr(part));
+    }
+}
+
 TEST_F(WorkerSessionTest, BeatsWhileIdle) {
     welcome();
     int beats = 0;
