@@ -44,7 +44,7 @@ Time reorder_window(const RttEstimator& rtt) {
 
 WorkerSession::WorkerSession(const SessionConfig& config, Time now)
     : config_(config),
-      join_deadline_(now + config.join_timeout),
+      join_deadline_(deadline_after(now, config.join_timeout)),
       next_join_(now),
       join_payload_wanted_(config.join.payload_bytes) {
     const nic::Join& join = config.join;

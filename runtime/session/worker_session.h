@@ -25,7 +25,7 @@ namespace sumwire::runtime {
 
 struct SessionConfig {
     nic::Join join;  // payload_bytes and slots are what this rank would like
-    Time join_timeout = std::chrono::seconds(30);
+    std::chrono::milliseconds join_timeout = std::chrono::seconds(30);
     std::size_t max_messages = 128;  // per lane
 };
 

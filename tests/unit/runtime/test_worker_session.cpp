@@ -163,6 +163,16 @@ TEST_F(WorkerSessionTest, SaysThatNobodyAnswered) {
     EXPECT_EQ(session->failure().kind, SessionFailure::Kind::no_answer);
 }
 
+TEST_F(WorkerSessionTest, JoinsForeverIfToldTo) {
+    config.join_timeout = std::chrono::milliseconds::max();
+    session.emplace(config, now);
+    for (int i = 0; i < 100; ++i) {
+        poll();
+        now += 1h;
+        ASSERT_EQ(session->state(), WorkerSession::State::joining);
+    }
+}
+
 TEST_F(WorkerSessionTest, SaysWhichRankIsMissing) {
     poll();
     deliver_control(
