@@ -24,6 +24,7 @@ UdpPort::UdpPort(const UdpPortOptions& options) : socket_(options.bind) {
     info_.max_datagram = mtu - ip_and_udp_bytes;
     info_.detects_corruption = options.offload;
     info_.receive_capacity = socket_.receive_buffer();
+    info_.arrivals_descriptor = socket_.fd();
 
     const bool segment = options.offload && socket_.can_segment();
     const bool coalesce = socket_.coalesce();

@@ -140,6 +140,7 @@ std::unique_ptr<PacketPort> open(Device device, const std::string& text,
     plan.info.max_datagram = mtu.bytes - ip_and_udp_bytes;
     plan.info.detects_corruption = plan.udp_checksums || device.traits().memory;
     plan.info.description = describe(device, kernel);
+    plan.info.signals_arrivals = false;
     plan.host = {.address = local.address,
                  .mac = mac_of(device),
                  .prefix_length = options.prefix_length,
