@@ -31,6 +31,10 @@ bool all_zero(std::span<const std::byte> bytes) {
     return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+bool valid_slots(std::uint16_t slots) {
+    return std::has_single_bit(slots) && slots >= min_slots && slots <= max_slots;
+}
+
 // At most `limit` bytes of the text, never ending within a UTF-8 sequence.
 std::string_view cut(std::string_view text, std::size_t limit) {
     if (text.size() <= limit) return text;
@@ -129,7 +133,7 @@ std::optional<Join> read_join(std::span<const std::byte> payload) {
     join.peer_timeout_ms = load_big<std::uint32_t>(p + 16);
     join.checksums = has(p[20], checksums_bit);
     join.float_sums = has(p[20], float_sums_bit);
-    if (!std::has_single_bit(join.slots)) return std::nullopt;
+    if (!valid_slots(join.slots)) return std::nullopt;
     join.job.assign(reinterpret_cast<const char*>(name.data()),
                     static_cast<std::size_t>(end - name.begin()));
     return join;
@@ -159,7 +163,8 @@ std::optional<Welcome> read_welcome(std::span<const std::byte> payload) {
     welcome.float_sums = has(p[14], float_sums_bit);
     welcome.peer_timeout_ms = load_big<std::uint32_t>(p + 16);
     if (welcome.payload_bytes == 0 || welcome.payload_bytes % 64 != 0) return std::nullopt;
-    if (!std::has_single_bit(welcome.slots)) return std::nullopt;
+    if (!valid_slots(welcome.slots)) return std::nullopt;
+    if (welcome.peer_timeout_ms < min_peer_timeout_ms) return std::nullopt;
     return welcome;
 }
 

@@ -20,6 +20,9 @@ namespace sumwire::nic {
 inline constexpr std::size_t max_job_name = 63;
 inline constexpr std::size_t max_refusal_text = 255;
 
+// The runtime spreads its lanes over at least so many.
+inline constexpr std::uint16_t min_slots = 8;
+
 // Silence for a shorter time says nothing: a few lost heartbeats or a busy scheduler are enough.
 inline constexpr std::uint32_t min_peer_timeout_ms = 500;
 
@@ -32,7 +35,7 @@ struct Join {
     std::uint16_t world_size = 0;
     std::uint16_t payload_bytes =
         0;                    // largest data payload this worker can receive; multiple of 64
-    std::uint16_t slots = 0;  // wanted; a power of two
+    std::uint16_t slots = 0;  // wanted; a power of two from min_slots to max_slots
     std::uint32_t peer_timeout_ms = 0;  // at least min_peer_timeout_ms, else it is refused
     bool checksums = false;   // every data packet carries a checksum
     bool float_sums = false;  // Op::add_f32 will be used: the aggregator holds early ranks back
@@ -57,7 +60,7 @@ struct Welcome {
     std::uint64_t nonce = 0;
     std::uint16_t answered_bytes = 0;
     std::uint16_t payload_bytes = 0;    // the smallest of all ranks' and the aggregator's
-    std::uint16_t slots = 0;            // likewise; a power of two
+    std::uint16_t slots = 0;            // likewise; a power of two, at least min_slots
     std::uint32_t peer_timeout_ms = 0;  // the largest of all ranks'
     bool checksums = false;             // on if any rank asked for them
     bool float_sums = false;

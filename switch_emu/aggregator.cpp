@@ -23,9 +23,11 @@ namespace {
 
 const Limits& checked(const Limits& limits) {
     if (limits.jobs == 0) throw std::invalid_argument("0 jobs: allow at least 1");
-    if (!std::has_single_bit(limits.slots_per_job) || limits.slots_per_job > nic::max_slots) {
-        throw std::invalid_argument(fmt::format("{} slots per job: choose a power of two up to {}",
-                                                limits.slots_per_job, nic::max_slots));
+    if (!std::has_single_bit(limits.slots_per_job) || limits.slots_per_job < nic::min_slots ||
+        limits.slots_per_job > nic::max_slots) {
+        throw std::invalid_argument(
+            fmt::format("{} slots per job: choose a power of two from {} to {}",
+                        limits.slots_per_job, nic::min_slots, nic::max_slots));
     }
     if (limits.payload_bytes == 0 || limits.payload_bytes % 64 != 0) {
         throw std::invalid_argument(fmt::format(

@@ -11,7 +11,7 @@ namespace sumwire::aggregator {
 
 struct Limits {
     std::uint16_t jobs = 64;
-    std::uint16_t slots_per_job = 1024;    // power of two
+    std::uint16_t slots_per_job = 1024;    // power of two, at least nic::min_slots
     std::uint16_t payload_bytes = 8192;    // largest data payload; multiple of 64
     std::size_t memory_bytes = 1U << 30U;  // slot memory of all jobs together
     // Jobs that lack a rank are forgotten when no join came for this long.

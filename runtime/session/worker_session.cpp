@@ -25,8 +25,6 @@ constexpr std::uint32_t lane_share = 4;
 // Packets of a lane that a timeout may put under way again at once, after losses were proved.
 constexpr std::uint32_t max_probes = 64;
 
-constexpr std::uint32_t min_slots = 8;
-
 // A quarter of the slots for the index, half for the values, a quarter for repairs.
 std::uint32_t lane_slots(std::size_t lane, std::uint32_t slots) {
     return lane == 1 ? slots / 2 : slots / 4;
@@ -52,9 +50,10 @@ WorkerSession::WorkerSession(const SessionConfig& config, Time now)
         throw std::invalid_argument(fmt::format(
             "a payload of {} bytes is no multiple of 64 from 64 up", join.payload_bytes));
     }
-    if (!std::has_single_bit(join.slots) || join.slots < min_slots || join.slots > nic::max_slots) {
+    if (!std::has_single_bit(join.slots) || join.slots < nic::min_slots ||
+        join.slots > nic::max_slots) {
         throw std::invalid_argument(fmt::format("{} slots are no power of two from {} to {}",
-                                                join.slots, min_slots, nic::max_slots));
+                                                join.slots, nic::min_slots, nic::max_slots));
     }
     if (join.peer_timeout_ms < nic::min_peer_timeout_ms) {
         throw std::invalid_argument(
@@ -152,11 +151,7 @@ void WorkerSession::receive_control(const nic::Header& header, std::span<const s
         case nic::PacketType::welcome: {
             const auto welcome = nic::read_welcome(payload);
             if (!welcome || welcome->nonce != join.nonce || header.session == 0) return;
-            if (welcome->payload_bytes < 64 || welcome->payload_bytes > join.payload_bytes ||
-                welcome->slots < min_slots || welcome->slots > join.slots ||
-                !std::has_single_bit(welcome->slots)) {
-                return;
-            }
+            if (welcome->payload_bytes > join.payload_bytes || welcome->slots > join.slots) return;
             join_payload_wanted_ = welcome->payload_bytes;
             if (large_answered_ ||
                 welcome->answered_bytes >= nic::header_bytes + join_payload_wanted_) {

@@ -194,6 +194,8 @@ TEST(Control, FormsThatTheLayoutExcludesAreRejected) {
     EXPECT_FALSE(read_join(with(join, 22, 1)).has_value()) << "reserved byte";
     EXPECT_FALSE(read_join(with(join, 15, 1)).has_value()) << "slots no power of two";
     EXPECT_FALSE(read_join(with(join, 14, 0)).has_value()) << "no slots";
+    EXPECT_FALSE(read_join(with(with(join, 14, 0), 15, 4)).has_value()) << "too few slots";
+    EXPECT_TRUE(read_join(with(with(join, 14, 0), 15, 8)).has_value());
     auto endless = join;
     std::fill(endless.begin() + 24, endless.end(), std::byte{'x'});
     EXPECT_FALSE(read_join(endless).has_value()) << "name without end";
@@ -204,6 +206,12 @@ TEST(Control, FormsThatTheLayoutExcludesAreRejected) {
     EXPECT_FALSE(read_welcome(with(welcome, 11, 0x41)).has_value()) << "no multiple of 64";
     EXPECT_FALSE(read_welcome(with(with(welcome, 10, 0), 11, 0)).has_value()) << "no payload";
     EXPECT_FALSE(read_welcome(with(welcome, 13, 1)).has_value()) << "slots no power of two";
+    EXPECT_FALSE(read_welcome(with(with(welcome, 12, 0), 13, 4)).has_value()) << "too few slots";
+    EXPECT_TRUE(read_welcome(with(with(welcome, 12, 0), 13, 8)).has_value());
+    auto hasty = welcome;
+    std::fill_n(hasty.begin() + 16, 2, std::byte{0});
+    EXPECT_FALSE(read_welcome(with(with(hasty, 18, 1), 19, 0xf3)).has_value()) << "499 ms";
+    EXPECT_TRUE(read_welcome(with(with(hasty, 18, 1), 19, 0xf4)).has_value()) << "500 ms";
     EXPECT_FALSE(read_welcome(with(welcome, 14, 4)).has_value()) << "unknown option";
     EXPECT_FALSE(read_welcome(with(welcome, 15, 1)).has_value()) << "reserved byte";
 

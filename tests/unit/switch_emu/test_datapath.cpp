@@ -349,10 +349,10 @@ class WorldSize : public testing::TestWithParam<std::uint16_t> {};
 TEST_P(WorldSize, SumsAndNamesTheLowestMissing) {
     const std::uint16_t world = GetParam();
     Script script;
-    Job job(script, world, {.payload_bytes = 64, .slots = 2});
+    Job job(script, world, {.payload_bytes = 64, .slots = 8});
     for (std::uint32_t round = 0; round < 4; ++round) {
         const auto use = [&](std::uint16_t rank) {
-            return job.header(rank, 1, round % 2 == 1, 1 + 2 * round);
+            return job.header(rank, 1, round % 2 == 1, 1 + 8 * round);
         };
         std::vector<std::uint16_t> order(world);
         std::iota(order.begin(), order.end(), std::uint16_t{0});

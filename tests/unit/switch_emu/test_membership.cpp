@@ -243,7 +243,8 @@ TEST(Refusals, UnreadableJoinIsMalformed) {
     EXPECT_TRUE(
         script.send(endpoint_of(0), datagram({.type = PacketType::join}, Bytes(87))).empty());
     EXPECT_TRUE(script.join(endpoint_of(0), 0, 2, {.slots = 12}).empty());
-    EXPECT_EQ(script.statistics().malformed, 2U);
+    EXPECT_TRUE(script.join(endpoint_of(0), 0, 2, {.slots = 4}).empty());
+    EXPECT_EQ(script.statistics().malformed, 3U);
 }
 
 TEST(Refusals, MoreJobsThanAllowed) {
@@ -284,6 +285,7 @@ TEST(Refusals, LimitsThatContradictThemselves) {
     EXPECT_THROW(make({.jobs = 0}), std::invalid_argument);
     EXPECT_THROW(make({.slots_per_job = 100}), std::invalid_argument);
     EXPECT_THROW(make({.slots_per_job = 0}), std::invalid_argument);
+    EXPECT_THROW(make({.slots_per_job = 4}), std::invalid_argument);
     EXPECT_THROW(make({.payload_bytes = 100}), std::invalid_argument);
     EXPECT_THROW(make({.payload_bytes = 0}), std::invalid_argument);
 }
@@ -587,7 +589,7 @@ TEST(Silence, RememberedEndsAreBounded) {
 
 TEST(Membership, OneThousandRanks) {
     Script script;
-    Job job(script, 1024, {.payload_bytes = 64, .slots = 2});
+    Job job(script, 1024, {.payload_bytes = 64, .slots = 8});
     for (std::uint16_t rank = 0; rank < 1024; ++rank)
         EXPECT_TRUE(job.leave(rank).empty());
     EXPECT_EQ(script.statistics().jobs_finished, 1U);
