@@ -35,6 +35,7 @@ Limits fitted(Limits limits, const nic::PortInfo& port) {
             port.description, port.max_datagram));
     }
     limits.payload_bytes = static_cast<std::uint16_t>(payload);
+    limits.receive_capacity = port.receive_capacity;
     return limits;
 }
 

@@ -26,7 +26,8 @@ struct LoopStatistics {
 class AggregatorLoop {
   public:
     struct Options {
-        Limits limits;  // the payload is lowered to what the port can carry
+        // The payload is lowered to what the port can carry; receive_capacity is the port's.
+        Limits limits;
         nic::Polling polling = nic::Polling::automatic;
         unsigned pollers = 2;  // see nic::IdleStrategy
         bool finish_after_last_job = false;

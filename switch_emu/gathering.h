@@ -37,8 +37,8 @@ class Gathering {
         std::uint16_t joined = 0;
         std::uint16_t missing_rank = 0;  // lowest; the world size if none is missing
     };
-    // A rank counts as joined if its joins go on, if one of them had the full length of the
-    // payloads to come, and if no rival claims it.
+    // A rank counts as joined if its joins go on and no rival claims it. Whether datagrams of full
+    // length reach it is for the rank to find out.
     Count count(Time now) const;
 
     Terms terms(const Limits& limits) const;

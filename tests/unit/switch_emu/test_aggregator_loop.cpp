@@ -98,8 +98,9 @@ class Client {
 // Two ranks of one job join and fall silent, while a rank of another fills every burst.
 class SaturatedPort final : public nic::PacketPort {
   public:
-    SaturatedPort() {
+    explicit SaturatedPort(std::size_t receive_capacity = 0) {
         info_.max_datagram = 9000;
+        info_.receive_capacity = receive_capacity;
         joins_ = {join_datagram("silent", 0, 2, 500), join_datagram("silent", 1, 2, 500),
                   join_datagram("busy", 2, 3, 60'000)};
     }
@@ -202,6 +203,11 @@ TEST(LoopSetup, PayloadIsLoweredToThePort) {
     const AggregatorLoop loop(*port, options());
     // 1500 - 20 (IPv4) - 8 (UDP) - 22 = 1450, in steps of 64.
     EXPECT_EQ(loop.limits().payload_bytes, 1408);
+}
+
+TEST(LoopSetup, KnowsWhatThePortHolds) {
+    SaturatedPort port(12'345);
+    EXPECT_EQ(AggregatorLoop(port, options()).limits().receive_capacity, 12'345U);
 }
 
 TEST(LoopSetup, PortWithoutRoomForAPayload) {

@@ -112,6 +112,20 @@ TEST(Joining, AgreesOnTheSmallestSizesAndLargestTimeout) {
     }
 }
 
+// 256 slots were asked for. A datagram has 1046 bytes.
+TEST(Joining, SlotsAreNoMoreThanThePortHolds) {
+    const auto agreed = [](std::size_t capacity, std::uint16_t world_size) {
+        Script script({.receive_capacity = capacity});
+        return Job(script, world_size, {.slots = 256}).welcome().slots;
+    };
+    EXPECT_EQ(agreed(0, 4), 256) << "nothing is dropped";
+    EXPECT_EQ(agreed(std::size_t{1046} * 4 * 256, 4), 256);
+    EXPECT_EQ(agreed(std::size_t{1046} * 4 * 256 - 1, 4), 128);
+    EXPECT_EQ(agreed(std::size_t{1046} * 4 * 256, 8), 128) << "more ranks";
+    EXPECT_EQ(agreed(std::size_t{1} << 40U, 4), 256);
+    EXPECT_EQ(agreed(1000, 4), 8) << "the least";
+}
+
 TEST(Joining, AnswersHaveTheLengthOfTheJoin) {
     Script script;
     const auto expect_length = [](const Answer& answer, std::size_t bytes,
