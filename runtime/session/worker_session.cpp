@@ -70,7 +70,7 @@ void WorkerSession::begin_running(const nic::Welcome& welcome, std::uint64_t ses
     session_ = session;
     for (std::size_t lane = 0; lane < lane_count; ++lane) {
         lanes_.emplace_back(lane_first(lane, welcome.slots), lane_slots(lane, welcome.slots),
-                            welcome.payload_bytes, config_.max_messages);
+                            welcome.payload_bytes, config_.max_messages, config_.first_sequence);
     }
     in_flight_.resize(welcome.slots);
     links_ = SlotLinks(welcome.slots);

@@ -27,6 +27,8 @@ struct SessionConfig {
     nic::Join join;  // payload_bytes and slots are what this rank would like
     std::chrono::milliseconds join_timeout = std::chrono::seconds(30);
     std::size_t max_messages = 128;  // per lane
+    // Of each lane's packets; the same on every rank.
+    std::uint32_t first_sequence = 0;
 };
 
 // Why a session ended.

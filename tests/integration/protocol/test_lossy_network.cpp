@@ -43,7 +43,7 @@ struct Datagram {
 class Network {
   public:
     Network(unsigned ranks, const Faults& faults, std::uint64_t seed, bool checksums,
-            std::uint32_t peer_timeout_ms = 5000)
+            std::uint32_t peer_timeout_ms = 5000, std::uint32_t first_sequence = 0)
         : faults_(faults), random_(seed), ids_(seed), outbox_(64) {
         aggregator::Limits limits;
         limits.payload_bytes = 256;
@@ -60,6 +60,7 @@ class Network {
                            .checksums = checksums,
                            .float_sums = true,
                            .job = "simulated"};
+            config.first_sequence = first_sequence;
             sessions_.push_back(std::make_unique<WorkerSession>(config, now_));
         }
     }
@@ -216,16 +217,17 @@ struct Case {
     const char* name;
     unsigned ranks;
     Faults faults;
+    std::uint32_t first_sequence = 0;
 };
 
 class LossyNetwork : public testing::TestWithParam<Case> {};
 
 TEST_P(LossyNetwork, EveryRankGetsTheRightAggregates) {
-    const auto& [name, ranks, faults] = GetParam();
+    const auto& [name, ranks, faults, first_sequence] = GetParam();
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937_64 random(seed * 7919);
-        Network network(ranks, faults, seed, faults.corrupt > 0);
+        Network network(ranks, faults, seed, faults.corrupt > 0, 5000, first_sequence);
         for (unsigned rank = 0; rank < ranks; ++rank) {
             while (network.session(rank).state() == WorkerSession::State::joining)
                 network.step();
@@ -284,7 +286,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"perfect", 3, {}}, Case{"alone", 1, {.loss = 0.05}}, Case{"loss", 4, {.loss = 0.1}},
         Case{"duplicates", 3, {.duplicate = 0.2}}, Case{"reordering", 3, {.jitter = 2ms}},
         Case{"damage", 3, {.corrupt = 0.05}},
-        Case{"everything", 5, {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}}),
+        Case{"everything", 5, {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}},
+        Case{"wrap", 3, {}, 0xfffffff0},
+        Case{"wrap_and_everything",
+             4,
+             {.loss = 0.1, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms},
+             0xfffffff0}),
     [](const auto& instance) { return instance.param.name; });
 
 // Ten seconds are eighty heartbeats of each rank, at the shortest peer timeout there is.
