@@ -10,8 +10,9 @@
 //                 0 until the worker knows it (join, and the refusal of a join)
 //   bytes 12-15   sequence: position in the slot's series of packets (serial arithmetic, wraps)
 //   bytes 16-17   version of the slot (bit 15) | slot (bits 14-0)
-//   bytes 18-21   CRC-32C over the whole datagram with these four bytes zero; 0: not computed
-//                 (a CRC that comes out as 0 is sent as 0xffffffff)
+//   bytes 18-21   CRC-32C over the payload, then this header with these four bytes zero; 0: not
+//                 computed (a CRC that comes out as 0 is sent as 0xffffffff). The payload comes
+//                 first so that what goes to many ranks is gone through once.
 //
 // The payload's length is the UDP length less the header. Data payloads are arrays of 32-bit little
 // endian words (Op::max_u8: of bytes), because both CPUs and GPUs that encode them are.
@@ -84,6 +85,8 @@ std::optional<Header> read_header(std::span<const std::byte> datagram);
 
 // Fills in the checksum of a header whose payload follows elsewhere.
 void seal(std::span<std::byte, header_bytes> header, std::span<const std::byte> payload);
+// The same, given crc32c(payload).
+void seal(std::span<std::byte, header_bytes> header, std::uint32_t payload_crc);
 
 // Whoever expects a checksum must treat `absent` like `wrong`: damage can zero the field.
 enum class Checksum : std::uint8_t { absent, right, wrong };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/crc32c.h"
+
 namespace sumwire::aggregator {
 namespace {
 
@@ -12,7 +14,7 @@ void answer_control(Outbox& out, const nic::Endpoint& to, const nic::Header& hea
                     const Control& control, std::size_t control_bytes, std::size_t padded_bytes) {
     const std::span payload = out.control_payload(std::max(control_bytes, padded_bytes));
     nic::write(control, payload);
-    answer_data(out, to, header, payload, true);
+    answer_sealed(out, to, header, payload, nic::crc32c(payload));
 }
 
 template <class Control>
@@ -24,13 +26,18 @@ void answer_join(Outbox& out, const JoinRef& join, nic::PacketType type, std::ui
 
 }  // namespace
 
-void answer_data(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
-                 std::span<const std::byte> payload, bool sealed) {
+Outgoing& answer(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                 std::span<const std::byte> payload) {
     Outgoing& packet = out.add();
     packet.to = to;
     packet.payload = payload;
     nic::write_header(header, packet.header);
-    if (sealed) nic::seal(packet.header, payload);
+    return packet;
+}
+
+void answer_sealed(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                   std::span<const std::byte> payload, std::uint32_t payload_crc) {
+    nic::seal(answer(out, to, header, payload).header, payload_crc);
 }
 
 void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
@@ -39,7 +46,11 @@ void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& con
     header.type = nic::PacketType::pending;
     const std::span payload = out.control_payload(nic::Pending::bytes);
     nic::write(pending, payload);
-    answer_data(out, to, header, payload, sealed);
+    if (sealed) {
+        answer_sealed(out, to, header, payload, nic::crc32c(payload));
+    } else {
+        answer(out, to, header, payload);
+    }
 }
 
 void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
@@ -50,7 +61,7 @@ void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Heade
 }
 
 void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header) {
-    answer_data(out, to, header, {}, true);
+    answer_sealed(out, to, header, {}, nic::crc32c({}));
 }
 
 void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,

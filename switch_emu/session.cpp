@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/crc32c.h"
+
 namespace sumwire::aggregator {
 
 Session::Session(std::string job, std::uint64_t id, const Terms& terms, std::vector<Member> members,
@@ -10,7 +12,8 @@ Session::Session(std::string job, std::uint64_t id, const Terms& terms, std::vec
     : terms_(terms),
       members_(std::move(members)),
       deadline_(now + peer_timeout()),
-      slots_(terms.geometry) {
+      slots_(terms.geometry),
+      result_crcs_(terms.checksums ? std::size_t{terms.geometry.slots} * 2 : 0) {
     statistics_.name = std::move(job);
     statistics_.session = id;
     statistics_.world_size = terms.geometry.world_size;
@@ -89,7 +92,11 @@ void Session::tell_pending(const nic::Header& header, Outbox& out) const {
     answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
 }
 
-void Session::send_results(const nic::Header& contribution, Outbox& out) const {
+void Session::send_results(const nic::Header& contribution, Outbox& out) {
+    if (terms_.checksums) {
+        result_crcs_[place_of(contribution)] =
+            nic::crc32c(slots_.result(contribution.slot, contribution.slot_version));
+    }
     for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
         if (!members_[rank].left) send_result(rank, contribution, out);
     }
@@ -99,8 +106,13 @@ void Session::send_result(std::uint16_t rank, const nic::Header& contribution, O
     nic::Header header = contribution;
     header.type = nic::PacketType::result;
     header.rank = rank;
-    answer_data(out, members_[rank].endpoint, header,
-                slots_.result(header.slot, header.slot_version), terms_.checksums);
+    const auto payload = slots_.result(header.slot, header.slot_version);
+    if (terms_.checksums) {
+        answer_sealed(out, members_[rank].endpoint, header, payload,
+                      result_crcs_[place_of(header)]);
+    } else {
+        answer(out, members_[rank].endpoint, header, payload);
+    }
 }
 
 void Session::welcome(std::uint16_t rank, Outbox& out) const {

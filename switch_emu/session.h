@@ -86,7 +86,7 @@ class Session {
     void tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
                       Outbox& out) const;
     void tell_pending(const nic::Header& header, Outbox& out) const;
-    void send_results(const nic::Header& contribution, Outbox& out) const;
+    void send_results(const nic::Header& contribution, Outbox& out);
     void send_result(std::uint16_t rank, const nic::Header& contribution, Outbox& out) const;
 
     Terms terms_;
@@ -94,7 +94,13 @@ class Session {
     std::size_t left_ = 0;
     Time deadline_;
     RivalClaim rival_;
+    static std::size_t place_of(const nic::Header& header) {
+        return std::size_t{header.slot} * 2 + (header.slot_version ? 1 : 0);
+    }
+
     SlotTable slots_;
+    // Of the results of complete uses, if the job has checksums: every rank gets the same payload.
+    std::vector<std::uint32_t> result_crcs_;
     JobStatistics statistics_;
 };
 

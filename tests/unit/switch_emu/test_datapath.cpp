@@ -333,6 +333,24 @@ TEST(Datapath, ChecksummedJobWantsAndGivesChecksums) {
         EXPECT_EQ(answer.checksum, nic::Checksum::right);
 }
 
+TEST(Datapath, ResultsThatAreAskedForAgainHaveTheChecksumOfTheirOwnUse) {
+    Script script;
+    Job job(script, 2, {.checksums = true});
+    for (const bool version : {false, true}) {
+        for (const std::uint16_t rank : {0, 1}) {
+            job.contribute(job.header(rank, 0, version, version ? 8 : 0),
+                           words({rank + (version ? 100U : 1U)}), true);
+        }
+    }
+    for (const bool version : {false, true}) {
+        const auto answers = job.contribute(job.header(1, 0, version, version ? 8 : 0),
+                                            words({version ? 101U : 2U}), true);
+        ASSERT_EQ(answers.size(), 1U);
+        EXPECT_EQ(answers[0].payload, words({version ? 201U : 3U}));
+        EXPECT_EQ(answers[0].checksum, nic::Checksum::right);
+    }
+}
+
 TEST(Datapath, OneRankIsItsOwnSum) {
     Script script;
     Job job(script, 1, {.float_sums = true});
