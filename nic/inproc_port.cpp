@@ -4,12 +4,9 @@
 
 #include <algorithm>
 
+#include "nic/wire.h"
+
 namespace sumwire::nic {
-namespace {
-
-constexpr std::size_t ip_and_udp_bytes = 20 + 8;
-
-}  // namespace
 
 InprocPort::InprocPort(const InprocPortOptions& options)
     : network_(InprocNetwork::get(options.network)),

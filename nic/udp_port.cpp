@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "nic/wire.h"
+
 namespace sumwire::nic {
 namespace {
 
-constexpr std::size_t ip_and_udp_bytes = 20 + 8;
 constexpr std::size_t max_ip_bytes = 65535;
 
 }  // namespace

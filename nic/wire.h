@@ -30,7 +30,10 @@ namespace sumwire::nic {
 inline constexpr std::uint8_t wire_version = 1;
 inline constexpr std::size_t header_bytes = 22;
 // What Ethernet, IPv4 and UDP add before the header, without preamble, FCS and inter-frame gap.
-inline constexpr std::size_t network_header_bytes = 14 + 20 + 8;
+inline constexpr std::size_t ip_and_udp_bytes = 20 + 8;
+inline constexpr std::size_t network_header_bytes = 14 + ip_and_udp_bytes;
+// What an MTU must hold besides the payload.
+inline constexpr std::size_t packet_overhead_bytes = ip_and_udp_bytes + header_bytes;
 inline constexpr std::size_t frame_overhead_bytes = network_header_bytes + header_bytes;
 static_assert(frame_overhead_bytes == 64);
 

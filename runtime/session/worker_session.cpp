@@ -286,7 +286,7 @@ void WorkerSession::check_joining(Time now) {
                          "through: some link's MTU is too small; choose a smaller payload or "
                          "raise the MTU of every link to {}",
                          nic::header_bytes + join_payload_wanted_,
-                         join_payload_wanted_ + nic::frame_overhead_bytes - 14));
+                         join_payload_wanted_ + nic::packet_overhead_bytes));
         return;
     }
     if (now < join_deadline_) return;
