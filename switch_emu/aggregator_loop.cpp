@@ -15,6 +15,8 @@ constexpr std::chrono::microseconds longest_nap{20'000};
 // Tries for a burst that the port does not take. Receivers that share our cores need some of them
 // to run; one that is gone must not hold up the others for long.
 constexpr unsigned transmit_attempts = 1000;
+// For each further destination once one was given up.
+constexpr unsigned further_attempts = 16;
 
 // Answers are sent before so many wait that the outbox would have to grow.
 constexpr std::size_t outbox_capacity = 4096;
@@ -119,8 +121,9 @@ std::size_t AggregatorLoop::receive_burst(Time now) {
 
 void AggregatorLoop::transmit_answers() {
     if (outbox_.empty()) return;
-    sort_answers();
+    order_answers();
     std::span<const std::uint32_t> rest = order_;
+    unsigned attempts = transmit_attempts;
     while (!rest.empty()) {
         const auto some = rest.first(std::min(rest.size(), burst));
         std::ranges::transform(some, to_send_.begin(), [this](std::uint32_t index) {
@@ -128,7 +131,7 @@ void AggregatorLoop::transmit_answers() {
             return nic::TxPacket{
                 .to = answer.to, .header = answer.header, .payload = answer.payload};
         });
-        transmit({to_send_.data(), some.size()});
+        transmit({to_send_.data(), some.size()}, attempts);
         rest = rest.subspan(some.size());
     }
     outbox_.clear();
@@ -136,24 +139,33 @@ void AggregatorLoop::transmit_answers() {
 }
 
 // Results come in turns, one for each rank. Ports send runs to one destination best: one link's
-// burst, one segmented datagram.
-void AggregatorLoop::sort_answers() {
-    order_.resize(outbox_.packets().size());
-    std::iota(order_.begin(), order_.end(), 0U);
+// burst, one segmented datagram. So answers go out group by group, each in its order.
+void AggregatorLoop::order_answers() {
     const auto packets = outbox_.packets();
-    std::ranges::sort(order_, [packets](std::uint32_t a, std::uint32_t b) {
-        const auto destinations = packets[a].to <=> packets[b].to;
-        return destinations != 0 ? destinations < 0 : a < b;
-    });
+    group_ends_.fill(0);
+    for (const Outgoing& packet : packets)
+        ++group_ends_[packet.group];
+    std::partial_sum(group_ends_.begin(), group_ends_.end(), group_ends_.begin());
+    order_.resize(packets.size());
+    for (std::size_t index = packets.size(); index-- > 0;)
+        order_[--group_ends_[packets[index].group]] = static_cast<std::uint32_t>(index);
 }
 
-void AggregatorLoop::transmit(std::span<const nic::TxPacket> packets) {
-    for (unsigned attempt = 0; attempt < transmit_attempts; ++attempt) {
-        packets = packets.subspan(port_.transmit(packets));
-        if (packets.empty()) return;
-        std::this_thread::yield();
+// Gives up on destinations that take nothing, one at a time: those of the same port may still do.
+void AggregatorLoop::transmit(std::span<const nic::TxPacket> packets, unsigned& attempts) {
+    while (!packets.empty()) {
+        for (unsigned attempt = 0; attempt < attempts && !packets.empty(); ++attempt) {
+            if (attempt != 0) std::this_thread::yield();
+            packets = packets.subspan(port_.transmit(packets));
+        }
+        const auto next = std::ranges::find_if(
+            packets, [&](const nic::TxPacket& packet) { return packet.to != packets[0].to; });
+        const auto skipped = static_cast<std::size_t>(next - packets.begin());
+        dropped_answers_ += skipped;
+        packets = packets.subspan(skipped);
+        // If all of them share one full queue, it has been waited for long enough.
+        if (skipped != 0) attempts = further_attempts;
     }
-    dropped_answers_ += packets.size();
 }
 
 void AggregatorLoop::publish() {

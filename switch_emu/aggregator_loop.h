@@ -60,8 +60,8 @@ class AggregatorLoop {
     bool finished(Time now);
     std::size_t receive_burst(Time now);
     void transmit_answers();
-    void sort_answers();
-    void transmit(std::span<const nic::TxPacket> packets);
+    void order_answers();
+    void transmit(std::span<const nic::TxPacket> packets, unsigned& attempts);
     void publish();
 
     enum class State { created, running, ended };
@@ -75,6 +75,7 @@ class AggregatorLoop {
     std::array<nic::RxPacket, burst> received_{};
     std::array<nic::TxPacket, burst> to_send_{};
     std::vector<std::uint32_t> order_;  // of the outbox
+    std::array<std::uint32_t, answer_groups> group_ends_{};
     std::uint64_t dropped_answers_ = 0;
     Time overdue_since_ = never;
     Time idle_since_ = never;

@@ -8,6 +8,14 @@
 namespace sumwire::aggregator {
 namespace {
 
+// Ranks of one job have groups of their own, and of several jobs mostly too: a session's low bits
+// are its place in the table.
+std::uint16_t group_of(const nic::Header& header) {
+    constexpr std::uint64_t between_sessions = 97;
+    return static_cast<std::uint16_t>((header.rank + between_sessions * header.session) %
+                                      answer_groups);
+}
+
 // Membership is rare, and a damaged notice would end a session: always sealed.
 template <class Control>
 void answer_control(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
@@ -32,6 +40,7 @@ Outgoing& answer(Outbox& out, const nic::Endpoint& to, const nic::Header& header
     packet.to = to;
     packet.payload = payload;
     nic::write_header(header, packet.header);
+    packet.group = group_of(header);
     return packet;
 }
 

@@ -105,15 +105,23 @@ class SaturatedPort final : public nic::PacketPort {
                   join_datagram("busy", 2, 3, 60'000)};
     }
 
+    // Takes nothing for rank 0 of the silent job.
+    void block_rank_0() { blocked_ = endpoint_of(0); }
+
+    // Of rank 1 of the silent job.
+    bool welcomed() const { return welcomed_; }
     bool told() const { return told_; }
 
     const nic::PortInfo& info() const override { return info_; }
     std::size_t transmit(std::span<const nic::TxPacket> burst) override {
-        for (const nic::TxPacket& packet : burst) {
-            const auto header = nic::read_header(packet.header);
-            if (header && header->type == nic::PacketType::peer_lost) told_ = true;
+        std::size_t taken = 0;
+        for (; taken < burst.size() && burst[taken].to != blocked_; ++taken) {
+            const auto header = nic::read_header(burst[taken].header);
+            if (!header || header->rank != 1) continue;
+            if (header->type == nic::PacketType::welcome) welcomed_ = true;
+            if (header->type == nic::PacketType::peer_lost) told_ = true;
         }
-        return burst.size();
+        return taken;
     }
     std::size_t receive(std::span<nic::RxPacket> burst) override {
         for (nic::RxPacket& packet : burst) {
@@ -134,8 +142,22 @@ class SaturatedPort final : public nic::PacketPort {
     nic::PortInfo info_;
     std::vector<Bytes> joins_;
     std::size_t next_ = 0;
+    nic::Endpoint blocked_;
+    std::atomic<bool> welcomed_ = false;
     std::atomic<bool> told_ = false;
 };
+
+TEST(SaturatedLoop, ADestinationThatTakesNothingHoldsUpNoOther) {
+    SaturatedPort port;
+    port.block_rank_0();
+    AggregatorLoop loop(port, options());
+    std::jthread thread([&](const std::stop_token& stop) { loop.run(stop); });
+    const Time deadline = steady_now() + 20s;
+    while (!port.told() && steady_now() < deadline)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(port.welcomed());
+    EXPECT_GE(loop.statistics().dropped_answers, 1U);
+}
 
 TEST(SaturatedLoop, NoticesSilentRanksThoughItsQueueIsNeverEmpty) {
     SaturatedPort port;
