@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <numeric>
 #include <thread>
 
@@ -26,6 +27,22 @@ constexpr std::size_t outbox_full = outbox_capacity - nic::max_world_size;
 constexpr Time longest_overdue = std::chrono::milliseconds(250);
 
 constexpr Time farewell = std::chrono::seconds(2);
+
+// Float sums must not depend on what this process set for its own arithmetic: rounding, or
+// subnormals flushed to zero.
+class DefaultArithmetic {
+  public:
+    DefaultArithmetic() {
+        std::fegetenv(&before_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~DefaultArithmetic() { std::fesetenv(&before_); }
+    DefaultArithmetic(const DefaultArithmetic&) = delete;
+    DefaultArithmetic& operator=(const DefaultArithmetic&) = delete;
+
+  private:
+    std::fenv_t before_{};
+};
 
 Limits fitted(Limits limits, const nic::PortInfo& port) {
     const std::size_t room =
@@ -54,6 +71,7 @@ AggregatorLoop::AggregatorLoop(nic::PacketPort& port, const Options& options)
 }
 
 void AggregatorLoop::run(const std::stop_token& stop) {
+    const DefaultArithmetic default_arithmetic;
     {
         const std::lock_guard lock(mutex_);
         state_ = State::running;

@@ -1,6 +1,10 @@
 // The loop around the aggregator, over the in-process port, with real threads.
 #include <gtest/gtest.h>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -41,6 +45,7 @@ Bytes join_datagram(const std::string& job, std::uint16_t rank, std::uint16_t wo
                          .payload_bytes = 1024,
                          .slots = 8,
                          .peer_timeout_ms = peer_timeout_ms,
+                         .float_sums = true,
                          .job = job};
     Bytes payload(nic::Join::bytes);
     nic::write(join, payload);
@@ -219,6 +224,37 @@ TEST_P(Loop, ServesManyRoundsAndStopsCleanly) {
 INSTANTIATE_TEST_SUITE_P(Pollings, Loop,
                          testing::Values(nic::Polling::automatic, nic::Polling::spin,
                                          nic::Polling::yield, nic::Polling::sleep));
+
+#if defined(__x86_64__)
+// 5 + 5 quanta of the smallest subnormal.
+TEST(LoopArithmetic, SubnormalsAreAddedThoughTheProcessFlushesThem) {
+    auto port = open(1);
+    AggregatorLoop loop(*port, options());
+    std::jthread thread([&](const std::stop_token& stop) {
+        constexpr unsigned flush_to_zero_and_denormals_are_zero = 0x8040;
+        const unsigned mine = _mm_getcsr() | flush_to_zero_and_denormals_are_zero;
+        _mm_setcsr(mine);
+        loop.run(stop);
+        EXPECT_EQ(_mm_getcsr() & flush_to_zero_and_denormals_are_zero,
+                  flush_to_zero_and_denormals_are_zero)
+            << "the thread's own is back";
+    });
+    Client a(port->info().local);
+    Client b(port->info().local);
+    a.join(0, 2);
+    b.join(1, 2);
+    const auto welcome = a.expect(nic::PacketType::welcome);
+    ASSERT_TRUE(welcome);
+    nic::Header use = a.header(nic::PacketType::contribution, 0, welcome->header.session);
+    use.op = nic::Op::add_f32;
+    a.send(datagram(use, words({5})));
+    use.rank = 1;
+    b.send(datagram(use, words({5})));
+    const auto result = a.expect(nic::PacketType::result);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(to_words(result->payload), std::vector<std::uint32_t>{10});
+}
+#endif
 
 TEST(LoopSetup, PayloadIsLoweredToThePort) {
     auto port = open(1, 1500);
