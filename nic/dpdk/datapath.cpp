@@ -77,11 +77,12 @@ std::size_t Datapath::transmit(std::span<const TxPacket> burst) {
     const Turn turn(*this);
     std::size_t taken = 0;
     if (turn && device_.waits_for_peer()) {
+        pending_.drop();
         taken = burst.size();
-    } else if (turn && !burst.empty()) {
+    } else if (turn) {
         register_eal_thread();
         const Time now = steady_now();
-        while (taken < burst.size()) {
+        while (send_pending() && taken < burst.size()) {
             const auto some = burst.subspan(taken, std::min(burst_size, burst.size() - taken));
             const std::size_t count = transmit_some(some, now);
             taken += count;
@@ -99,7 +100,7 @@ std::size_t Datapath::transmit_some(std::span<const TxPacket> burst, Time now) {
         device_.reclaim();
         return 0;
     }
-    std::array<std::size_t, burst_size> origin;  // of each frame, in the burst
+    std::array<std::size_t, burst_size + 1> bytes{};  // of the frames before each
     std::size_t ready = 0;
     for (std::size_t i = 0; i < burst.size(); ++i) {
         rte_mbuf* const frame = frames[i];
@@ -108,18 +109,28 @@ std::size_t Datapath::transmit_some(std::span<const TxPacket> burst, Time now) {
             rte_pktmbuf_free(frame);
             continue;
         }
-        origin[ready] = i;
-        frames[ready++] = frame;
+        frames[ready] = frame;
+        bytes[ready + 1] = bytes[ready] + burst[i].header.size() + burst[i].payload.size();
+        ++ready;
     }
-    const std::size_t sent = send({frames.data(), ready});
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < sent; ++i) {
-        const TxPacket& packet = burst[origin[i]];
-        bytes += packet.header.size() + packet.payload.size();
+    // What the device has no room for is not built again: it goes first next time. With the link
+    // down nothing can be tried later, and it is lost.
+    std::size_t taken = send({frames.data(), ready});
+    pending_.put({frames.data() + taken, ready - taken});
+    if (!pending_.empty() && !device_.link_is_up()) {
+        pending_.drop();
+    } else {
+        taken = ready;
     }
-    counters_.transmitted(sent, bytes);
-    // With the link down nothing can be tried later: the rest is lost.
-    return sent == ready || !device_.link_is_up() ? burst.size() : origin[sent];
+    counters_.transmitted(taken, bytes[taken]);
+    return burst.size();
+}
+
+bool Datapath::send_pending() {
+    if (pending_.empty()) return true;
+    pending_.pop(send(pending_.frames()));
+    if (!pending_.empty() && !device_.link_is_up()) pending_.drop();
+    return pending_.empty();
 }
 
 const MacAddress* Datapath::next_hop(std::uint32_t address, Time now) {
@@ -152,9 +163,8 @@ bool Datapath::append_payload(rte_mbuf* frame, const TxPacket& packet) {
     if (packet.region != nullptr) {
         rte_mbuf* const loan = rte_pktmbuf_alloc(loan_pool_.get());
         if (loan != nullptr) {
-            if (static_cast<BorrowedMemory*>(packet.region)->lend(loan, packet.payload)) {
-                return rte_pktmbuf_chain(frame, loan) == 0;
-            }
+            const bool lent = static_cast<BorrowedMemory*>(packet.region)->lend(loan, packet.payload);
+            if (lent && rte_pktmbuf_chain(frame, loan) == 0) return true;
             rte_pktmbuf_free(loan);
         }
         // Out of loans: a copy serves as well.
@@ -186,12 +196,22 @@ void Datapath::finish_checksum(rte_mbuf* frame, const TxPacket& packet) {
 }
 
 std::size_t Datapath::send(std::span<rte_mbuf*> frames) {
-    auto count = static_cast<std::uint16_t>(frames.size());
-    if (offload_) count = rte_eth_tx_prepare(device_.port_id(), queue, frames.data(), count);
-    const std::size_t sent = rte_eth_tx_burst(device_.port_id(), queue, frames.data(), count);
-    const auto rest = frames.subspan(sent);
-    if (!rest.empty()) rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
-    return sent;
+    std::size_t gone = 0;
+    while (gone < frames.size()) {
+        const auto rest = frames.subspan(gone);
+        auto count = static_cast<std::uint16_t>(rest.size());
+        if (offload_) count = rte_eth_tx_prepare(device_.port_id(), queue, rest.data(), count);
+        if (count == 0) {
+            // The driver refuses this one.
+            rte_pktmbuf_free(rest[0]);
+            ++gone;
+            continue;
+        }
+        const std::size_t sent = rte_eth_tx_burst(device_.port_id(), queue, rest.data(), count);
+        gone += sent;
+        if (sent < count) break;
+    }
+    return gone;
 }
 
 void Datapath::send_arp(const ArpPacket& packet) {
@@ -206,6 +226,7 @@ std::size_t Datapath::receive(std::span<RxPacket> burst) {
     const Turn turn(*this);
     if (!turn || device_.waits_for_peer()) return 0;
     register_eal_thread();
+    send_pending();
     if (!link_seen_) look_for_link(steady_now());
     std::array<rte_mbuf*, burst_size> frames;
     std::size_t filled = 0;
