@@ -29,7 +29,7 @@ class SetupError : public std::runtime_error {
 };
 
 // Memory that a port may read while a packet is on its way, and the proof that it is registered.
-// Destruction waits for borrowed packets, then deregisters; it never throws.
+// Destruction waits for borrowed packets, two seconds at most, then deregisters; it never throws.
 class MemoryRegion {
   public:
     virtual ~MemoryRegion() = default;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "nic/byte_order.h"
@@ -21,6 +22,9 @@ constexpr std::uint16_t queue = 0;
 constexpr std::size_t udp_checksum_offset = network_header_bytes - 2;
 constexpr std::chrono::microseconds longest_nap{50};
 constexpr std::chrono::milliseconds announcement_pause{10};
+// To find the port between two bursts of the thread that uses it, which may do nothing else.
+constexpr unsigned attempts_between_bursts = 100;
+constexpr unsigned attempts_for_restart = 100'000;
 
 std::span<std::byte> bytes_of(rte_mbuf* frame) {
     return {rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_data_len(frame)};
@@ -30,23 +34,32 @@ std::span<std::byte> bytes_of(rte_mbuf* frame) {
 
 class Datapath::Turn {
   public:
-    explicit Turn(Datapath& port)
-        : busy_(port.busy_),
-          gated_(port.device_.traits().needs_gate),
-          first_(!busy_.test_and_set(std::memory_order_acquire)),
-          taken_(first_ && (!gated_ || InterruptGate::instance().try_enter())) {}
+    explicit Turn(Datapath& port, unsigned attempts = 1)
+        : busy_(port.busy_), gated_(port.device_.traits().needs_gate), taken_(take()) {
+        while (!taken_ && --attempts != 0) {
+            std::this_thread::yield();
+            taken_ = take();
+        }
+    }
     ~Turn() {
-        if (taken_ && gated_) InterruptGate::instance().leave();
-        if (first_) busy_.clear(std::memory_order_release);
+        if (!taken_) return;
+        if (gated_) InterruptGate::instance().leave();
+        busy_.clear(std::memory_order_release);
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     explicit operator bool() const { return taken_; }
 
   private:
+    bool take() {
+        if (busy_.test_and_set(std::memory_order_acquire)) return false;
+        if (!gated_ || InterruptGate::instance().try_enter()) return true;
+        busy_.clear(std::memory_order_release);
+        return false;
+    }
+
     std::atomic_flag& busy_;
     bool gated_;
-    bool first_;
     bool taken_;
 };
 
@@ -339,18 +352,30 @@ std::unique_ptr<MemoryRegion> Datapath::register_memory(std::span<std::byte> mem
             return nullptr;
         }
     }
-    return std::make_unique<BorrowedMemory>(std::move(mapping), [this] { reclaim(); });
+    return std::make_unique<BorrowedMemory>(std::move(mapping), BorrowedMemory::Recovery{.reclaim = [this] { reclaim(); }, .restart = [this] { restart(); }});
 }
 
 // Some drivers look after what they have sent only when they send again.
 void Datapath::reclaim() {
-    const Turn turn(*this);
-    if (!turn || device_.waits_for_peer()) return;
+    const Turn turn(*this, attempts_between_bursts);
+    if (!turn) return;
+    if (device_.waits_for_peer()) {
+        pending_.drop();
+        return;
+    }
+    send_pending();
     device_.reclaim();
     const Time now = steady_now();
     if (now - announced_ < announcement_pause) return;
     announced_ = now;
     send_arp(announcement_);
+}
+
+void Datapath::restart() {
+    const Turn turn(*this, attempts_for_restart);
+    if (!turn) return;
+    pending_.drop();
+    device_.restart();
 }
 
 void Datapath::look_for_link(Time now) {

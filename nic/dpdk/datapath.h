@@ -48,7 +48,8 @@ class Datapath final : public PacketPort {
   private:
     static constexpr std::size_t burst_size = 32;
     // The port is one thread's at a time, but a region may go on another one, and then has to move
-    // the driver; and there are interrupts. Nobody waits: who comes second finds the port busy.
+    // the driver; and there are interrupts. The datapath never waits: who comes second finds the
+    // port busy.
     class Turn;
 
     std::size_t transmit_some(std::span<const TxPacket> burst, Time now);
@@ -68,6 +69,7 @@ class Datapath final : public PacketPort {
     rte_mbuf* contiguous(rte_mbuf* frame);
     void look_for_link(Time now);
     void reclaim();
+    void restart();
 
     PortInfo info_;
     PacketPool receive_pool_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "nic/dpdk/frame.h"
+#include "nic/time.h"
 #include "tests/port/dpdk/links.h"
 #include "tests/port/traffic.h"
 
@@ -99,6 +100,27 @@ TEST_F(LeftPort, ARegionWaitsForItsPackets) {
     EXPECT_TRUE(gone);
     while (rte_mbuf* const frame = sent())
         rte_pktmbuf_free(frame);
+}
+
+// As if the peer hung: its ring is full, and frames wait in the port as well.
+TEST_F(LeftPort, ARegionDoesNotWaitForeverForAPeerThatTakesNothing) {
+    const auto port = open();
+    std::vector<std::byte> memory(4096);
+    auto region = port->register_memory(memory);
+    const Message message = make_message(0, 0);
+    TxPacket packet = message.to(right);
+    packet.payload = std::span<const std::byte>(memory).first(1000);
+    packet.region = region.get();
+    while (port->transmit({&packet, 1}) == 1) {
+    }
+    const Time start = steady_now();
+    region.reset();
+    EXPECT_LT(steady_now() - start, std::chrono::seconds(10));
+    // The port goes on.
+    EXPECT_EQ(drain(), 1023U);
+    packet.region = nullptr;
+    EXPECT_EQ(port->transmit({&packet, 1}), 1U);
+    EXPECT_EQ(drain(), 1U);
 }
 
 TEST_F(LeftPort, WithoutZeroCopyThereIsNoRegion) {
