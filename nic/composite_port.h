@@ -41,7 +41,7 @@ class CompositePort final : public PacketPort {
 
     std::vector<std::unique_ptr<PacketPort>> members_;
     PortInfo info_;
-    LivePortCounters refused_;  // the members see only part of a burst that ends early
+    LivePortCounters refused_;         // the members see only part of a burst that ends early
     std::vector<pollfd> descriptors_;  // one for each member, or empty
     bool drained_ = true;              // the last receive found no more
     std::size_t next_to_receive_ = 0;

@@ -75,7 +75,8 @@ Terms Gathering::terms(const Limits& limits) const {
         terms.checksums = terms.checksums || candidate.checksums;
     }
     terms.geometry.slots = slots_that_fit(terms.geometry, limits.receive_capacity);
-    terms.peer_timeout_ms = std::min<std::uint32_t>(terms.peer_timeout_ms, max_peer_timeout.count());
+    terms.peer_timeout_ms =
+        std::min<std::uint32_t>(terms.peer_timeout_ms, max_peer_timeout.count());
     return terms;
 }
 

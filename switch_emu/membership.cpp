@@ -69,8 +69,7 @@ Membership::Standing Membership::against(Session& running, const JoinRef& ref,
 }
 
 Membership::Standing Membership::against_other_world(Session& running, const JoinRef& ref,
-                                                     const nic::Join& join, Time now,
-                                                     Outbox& out) {
+                                                     const nic::Join& join, Time now, Outbox& out) {
     switch (running.rival().judge(running.last_heard(), now)) {
         case RivalClaim::Verdict::wait:
             answer_waiting(out, ref, 0, ref.rank);

@@ -2,7 +2,8 @@
 // world size.
 //
 // The holder may be alive (two processes were given one rank, two jobs one name) or dead (the
-// newcomer is its restart). Only what happens after the claim tells: a live holder is soon heard again.
+// newcomer is its restart). Only what happens after the claim tells: a live holder is soon heard
+// again.
 #pragma once
 
 #include <optional>

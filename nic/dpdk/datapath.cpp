@@ -176,7 +176,8 @@ bool Datapath::append_payload(rte_mbuf* frame, const TxPacket& packet) {
     if (packet.region != nullptr) {
         rte_mbuf* const loan = rte_pktmbuf_alloc(loan_pool_.get());
         if (loan != nullptr) {
-            const bool lent = static_cast<BorrowedMemory*>(packet.region)->lend(loan, packet.payload);
+            const bool lent =
+                static_cast<BorrowedMemory*>(packet.region)->lend(loan, packet.payload);
             if (lent && rte_pktmbuf_chain(frame, loan) == 0) return true;
             rte_pktmbuf_free(loan);
         }
@@ -352,7 +353,9 @@ std::unique_ptr<MemoryRegion> Datapath::register_memory(std::span<std::byte> mem
             return nullptr;
         }
     }
-    return std::make_unique<BorrowedMemory>(std::move(mapping), BorrowedMemory::Recovery{.reclaim = [this] { reclaim(); }, .restart = [this] { restart(); }});
+    return std::make_unique<BorrowedMemory>(
+        std::move(mapping), BorrowedMemory::Recovery{.reclaim = [this] { reclaim(); },
+                                                     .restart = [this] { restart(); }});
 }
 
 // Some drivers look after what they have sent only when they send again.

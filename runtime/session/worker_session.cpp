@@ -56,10 +56,10 @@ WorkerSession::WorkerSession(const SessionConfig& config, Time now)
                                                 join.slots, nic::min_slots, nic::max_slots));
     }
     if (join.peer_timeout_ms < nic::min_peer_timeout_ms) {
-        throw std::invalid_argument(
-            fmt::format("a peer timeout of {} ms is too short: choose at least {} ms, so that a few "
-                        "lost heartbeats do not end the job",
-                        join.peer_timeout_ms, nic::min_peer_timeout_ms));
+        throw std::invalid_argument(fmt::format(
+            "a peer timeout of {} ms is too short: choose at least {} ms, so that a few "
+            "lost heartbeats do not end the job",
+            join.peer_timeout_ms, nic::min_peer_timeout_ms));
     }
     join_payload_.resize(std::max<std::size_t>(join.payload_bytes, nic::Join::bytes));
     nic::write(join, join_payload_);

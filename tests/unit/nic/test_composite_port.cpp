@@ -177,8 +177,8 @@ TEST_F(CompositePortTest, WaitNapsOnceOverAMemberThatIsBlindToArrivals) {
         port->wait(std::chrono::milliseconds(50));
     EXPECT_TRUE(scripts_[0].waits.empty());
     EXPECT_TRUE(scripts_[2].waits.empty());
-    EXPECT_EQ(scripts_[1].waits, (std::vector<std::chrono::microseconds>(
-                                     3, std::chrono::microseconds(50))));
+    EXPECT_EQ(scripts_[1].waits,
+              (std::vector<std::chrono::microseconds>(3, std::chrono::microseconds(50))));
 }
 
 TEST_F(CompositePortTest, WaitReturnsAtOnceWhileMembersMayHoldMore) {

@@ -322,11 +322,10 @@ TEST_F(WorkerSessionTest, FailsAtOnceWhenAnotherRankSentSomethingElse) {
     nic::Header header = poll().at(0).header;
     header.type = PacketType::contradiction;
     Bytes payload(nic::Contradiction::bytes);
-    nic::write(nic::Contradiction{.other_rank = 2,
-                                  .other_bytes = 40,
-                                  .own_bytes = 64,
-                                  .other_op = nic::Op::bit_or},
-               payload);
+    nic::write(
+        nic::Contradiction{
+            .other_rank = 2, .other_bytes = 40, .own_bytes = 64, .other_op = nic::Op::bit_or},
+        payload);
     nic::Header old = header;
     old.sequence -= 16;
     deliver(old, payload);
