@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "nic/composite_port.h"
-#include "nic/udp_port.h"
+#include "nic/udp/udp_port.h"
 #include "tests/unit/nic/scripted_port.h"
 
 namespace sumwire::nic {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "nic/inproc_port.h"
+#include "nic/inproc/inproc_port.h"
 #include "script.h"
 #include "switch_emu/aggregator_loop.h"
 #include "switch_emu/embedded_aggregator.h"

@@ -1,4 +1,4 @@
-#include "nic/fault_port.h"
+#include "nic/fault/fault_port.h"
 
 #include <algorithm>
 

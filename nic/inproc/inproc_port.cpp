@@ -1,4 +1,4 @@
-#include "nic/inproc_port.h"
+#include "nic/inproc/inproc_port.h"
 
 #include <fmt/format.h>
 

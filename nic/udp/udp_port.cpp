@@ -1,4 +1,4 @@
-#include "nic/udp_port.h"
+#include "nic/udp/udp_port.h"
 
 #include <fmt/format.h>
 
