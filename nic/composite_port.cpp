@@ -9,6 +9,9 @@ namespace {
 
 // How long to listen to one member alone: what bounds the delay of the others' packets.
 constexpr std::chrono::microseconds slice{100};
+// How long to sleep where some member cannot tell that packets came.
+constexpr std::chrono::microseconds longest_nap{50};
+constexpr std::chrono::microseconds shortest_wait{1};
 constexpr std::size_t max_run = 64;
 
 class CompositeRegion final : public MemoryRegion {
@@ -46,12 +49,22 @@ CompositePort::CompositePort(std::vector<std::unique_ptr<PacketPort>> members)
     for (std::size_t i = 1; i < members_.size(); ++i) {
         const auto* nested = dynamic_cast<const CompositePort*>(members_[i].get());
         if (nested != nullptr) throw SetupError("a composite port cannot hold another one");
-        const PortInfo& member = members_[i]->info();
-        info_.max_datagram = std::min(info_.max_datagram, member.max_datagram);
-        info_.detects_corruption = info_.detects_corruption && member.detects_corruption;
-        info_.receive_capacity = smallest_bound(info_.receive_capacity, member.receive_capacity);
-        info_.description += " + " + member.description;
+        add_to_info(members_[i]->info());
     }
+    for (const auto& member : members_) {
+        const int descriptor = member->info().arrivals_descriptor;
+        if (descriptor >= 0) descriptors_.push_back({descriptor, POLLIN, 0});
+    }
+    if (descriptors_.size() != members_.size()) descriptors_.clear();
+    info_.arrivals_descriptor = -1;
+}
+
+void CompositePort::add_to_info(const PortInfo& member) {
+    info_.max_datagram = std::min(info_.max_datagram, member.max_datagram);
+    info_.detects_corruption = info_.detects_corruption && member.detects_corruption;
+    info_.receive_capacity = smallest_bound(info_.receive_capacity, member.receive_capacity);
+    info_.signals_arrivals = info_.signals_arrivals && member.signals_arrivals;
+    info_.description += " + " + member.description;
 }
 
 std::size_t CompositePort::transmit(std::span<const TxPacket> burst) {
@@ -94,6 +107,7 @@ std::size_t CompositePort::receive(std::span<RxPacket> burst) {
         count += received;
     }
     next_to_receive_ = (next_to_receive_ + 1) % members_.size();
+    drained_ = count < burst.size();
     return count;
 }
 
@@ -108,10 +122,39 @@ void CompositePort::release(std::span<const RxPacket> packets) {
     }
 }
 
-// Listens to each member in turn. A member that returns before its slice is over has something.
 void CompositePort::wait(std::chrono::microseconds timeout) {
-    using Clock = std::chrono::steady_clock;
     if (members_.size() == 1) return members_[0]->wait(timeout);
+    // Members may hold what they have taken from their descriptor and not yet handed out.
+    if (!drained_ || timeout.count() <= 0) return;
+    if (!descriptors_.empty()) {
+        poll(timeout);
+    } else if (!info_.signals_arrivals) {
+        nap(timeout);
+    } else {
+        listen_in_turn(timeout);
+    }
+}
+
+void CompositePort::poll(std::chrono::microseconds timeout) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+    const std::chrono::nanoseconds rest = timeout - seconds;
+    const timespec relative{seconds.count(), rest.count()};
+    if (ppoll(descriptors_.data(), descriptors_.size(), &relative, nullptr) <= 0) return;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        // A member knows how to clear an error of its descriptor, which would end every wait.
+        if ((descriptors_[i].revents & POLLERR) != 0) members_[i]->wait(shortest_wait);
+    }
+}
+
+void CompositePort::nap(std::chrono::microseconds timeout) {
+    const auto blind = std::ranges::find_if(
+        members_, [](const auto& member) { return !member->info().signals_arrivals; });
+    (*blind)->wait(std::min(timeout, longest_nap));
+}
+
+// Listens to each member in turn. A member that returns before its slice is over has something.
+void CompositePort::listen_in_turn(std::chrono::microseconds timeout) {
+    using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + timeout;
     for (auto now = Clock::now(); now < end;) {
         const auto left = std::chrono::ceil<std::chrono::microseconds>(end - now);

@@ -31,6 +31,10 @@ bool all_zero(std::span<const std::byte> bytes) {
     return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+bool valid_slots(std::uint16_t slots) {
+    return std::has_single_bit(slots) && slots >= min_slots && slots <= max_slots;
+}
+
 // At most `limit` bytes of the text, never ending within a UTF-8 sequence.
 std::string_view cut(std::string_view text, std::size_t limit) {
     if (text.size() <= limit) return text;
@@ -100,6 +104,16 @@ std::size_t write(const PeerLostNotice& notice, std::span<std::byte> out) {
     return PeerLostNotice::bytes;
 }
 
+std::size_t write(const Contradiction& contradiction, std::span<std::byte> out) {
+    std::byte* p = out.data();
+    store_big<std::uint16_t>(p, contradiction.other_rank);
+    store_big<std::uint16_t>(p + 2, contradiction.other_bytes);
+    store_big<std::uint16_t>(p + 4, contradiction.own_bytes);
+    p[6] = static_cast<std::byte>(contradiction.other_op);
+    p[7] = std::byte{0};
+    return Contradiction::bytes;
+}
+
 std::optional<Join> read_join(std::span<const std::byte> payload) {
     if (payload.size() < Join::bytes) return std::nullopt;
     const std::byte* p = payload.data();
@@ -119,7 +133,7 @@ std::optional<Join> read_join(std::span<const std::byte> payload) {
     join.peer_timeout_ms = load_big<std::uint32_t>(p + 16);
     join.checksums = has(p[20], checksums_bit);
     join.float_sums = has(p[20], float_sums_bit);
-    if (!std::has_single_bit(join.slots)) return std::nullopt;
+    if (!valid_slots(join.slots)) return std::nullopt;
     join.job.assign(reinterpret_cast<const char*>(name.data()),
                     static_cast<std::size_t>(end - name.begin()));
     return join;
@@ -149,7 +163,8 @@ std::optional<Welcome> read_welcome(std::span<const std::byte> payload) {
     welcome.float_sums = has(p[14], float_sums_bit);
     welcome.peer_timeout_ms = load_big<std::uint32_t>(p + 16);
     if (welcome.payload_bytes == 0 || welcome.payload_bytes % 64 != 0) return std::nullopt;
-    if (!std::has_single_bit(welcome.slots)) return std::nullopt;
+    if (!valid_slots(welcome.slots)) return std::nullopt;
+    if (welcome.peer_timeout_ms < min_peer_timeout_ms) return std::nullopt;
     return welcome;
 }
 
@@ -159,7 +174,7 @@ std::optional<Refused> read_refused(std::span<const std::byte> payload) {
     const auto code = load_big<std::uint16_t>(p + 8);
     const std::size_t length = load_big<std::uint16_t>(p + 10);
     if (code < static_cast<std::uint16_t>(Refusal::world_size) ||
-        code > static_cast<std::uint16_t>(Refusal::malformed)) {
+        code > static_cast<std::uint16_t>(Refusal::peer_timeout)) {
         return std::nullopt;
     }
     if (length > max_refusal_text || length > payload.size() - Refused::head_bytes) {
@@ -189,6 +204,18 @@ std::optional<PeerLostNotice> read_peer_lost(std::span<const std::byte> payload)
     notice.rank = load_big<std::uint16_t>(payload.data());
     notice.left = payload[2] != std::byte{0};
     return notice;
+}
+
+std::optional<Contradiction> read_contradiction(std::span<const std::byte> payload) {
+    if (payload.size() < Contradiction::bytes || payload[7] != std::byte{0}) return std::nullopt;
+    const auto op = static_cast<std::uint8_t>(payload[6]);
+    if (op > static_cast<std::uint8_t>(Op::add_f32)) return std::nullopt;
+    Contradiction contradiction;
+    contradiction.other_rank = load_big<std::uint16_t>(payload.data());
+    contradiction.other_bytes = load_big<std::uint16_t>(payload.data() + 2);
+    contradiction.own_bytes = load_big<std::uint16_t>(payload.data() + 4);
+    contradiction.other_op = static_cast<Op>(op);
+    return contradiction;
 }
 
 }  // namespace sumwire::nic

@@ -29,7 +29,7 @@ class SetupError : public std::runtime_error {
 };
 
 // Memory that a port may read while a packet is on its way, and the proof that it is registered.
-// Destruction waits for borrowed packets, then deregisters; it never throws.
+// Destruction waits for borrowed packets, two seconds at most, then deregisters; it never throws.
 class MemoryRegion {
   public:
     virtual ~MemoryRegion() = default;
@@ -66,6 +66,11 @@ struct PortInfo {
     std::size_t receive_capacity = 0;
     // "net_memif0 (memory, no network)" and the like, for banners and logs.
     std::string description;
+    // wait ends when a packet comes. False: it naps for a moment and returns, blind to what comes.
+    bool signals_arrivals = true;
+    // A file descriptor that is readable while packets wait for receive, for who waits on several
+    // ports at once; -1: there is none.
+    int arrivals_descriptor = -1;
 };
 
 // Monotonic since construction. Bytes are datagrams plus network_header_bytes each.

@@ -7,10 +7,10 @@
 
 #include "nic/composite_port.h"
 #include "nic/dpdk/dpdk_port.h"
-#include "nic/fault_port.h"
-#include "nic/inproc_port.h"
+#include "nic/fault/fault_port.h"
+#include "nic/inproc/inproc_port.h"
 #include "nic/port_text.h"
-#include "nic/udp_port.h"
+#include "nic/udp/udp_port.h"
 
 namespace sumwire::nic {
 namespace {

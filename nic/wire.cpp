@@ -19,14 +19,30 @@ constexpr std::size_t slot_at = 16;
 constexpr std::size_t checksum_at = 18;
 constexpr std::uint16_t slot_version_bit = 0x8000;
 
-std::uint32_t checksum_of(std::span<const std::byte> header, std::span<const std::byte> payload) {
+std::uint32_t checksum_of(std::span<const std::byte> header, std::uint32_t payload_crc) {
     std::array<std::byte, header_bytes> without{};
     std::copy_n(header.begin(), checksum_at, without.begin());
-    const std::uint32_t crc = crc32c(payload, crc32c(without));
+    const std::uint32_t crc = crc32c(without, payload_crc);
     return crc == 0 ? ~crc : crc;
 }
 
 }  // namespace
+
+std::string_view op_text(Op op) {
+    switch (op) {
+        case Op::none:
+            return "nothing";
+        case Op::bit_or:
+            return "a bitwise or";
+        case Op::add_i32:
+            return "a sum of integers";
+        case Op::max_u8:
+            return "a maximum of bytes";
+        case Op::add_f32:
+            return "a sum of floats";
+    }
+    return "an unknown operation";
+}
 
 void write_header(const Header& header, std::span<std::byte, header_bytes> out) {
     std::byte* p = out.data();
@@ -49,7 +65,7 @@ std::optional<Header> read_header(std::span<const std::byte> datagram) {
     const std::uint8_t type = first & 0xf;
     if (first >> 4 != wire_version) return std::nullopt;
     if (type < static_cast<std::uint8_t>(PacketType::contribution) ||
-        type > static_cast<std::uint8_t>(PacketType::peer_lost)) {
+        type > static_cast<std::uint8_t>(PacketType::contradiction)) {
         return std::nullopt;
     }
     if (op > static_cast<std::uint8_t>(Op::add_f32)) return std::nullopt;
@@ -67,7 +83,11 @@ std::optional<Header> read_header(std::span<const std::byte> datagram) {
 }
 
 void seal(std::span<std::byte, header_bytes> header, std::span<const std::byte> payload) {
-    store_big<std::uint32_t>(header.data() + checksum_at, checksum_of(header, payload));
+    seal(header, crc32c(payload));
+}
+
+void seal(std::span<std::byte, header_bytes> header, std::uint32_t payload_crc) {
+    store_big<std::uint32_t>(header.data() + checksum_at, checksum_of(header, payload_crc));
 }
 
 Checksum check(std::span<const std::byte> datagram) {
@@ -75,8 +95,8 @@ Checksum check(std::span<const std::byte> datagram) {
     const auto stored = load_big<std::uint32_t>(datagram.data() + checksum_at);
     if (stored == 0) return Checksum::absent;
     const auto header = datagram.first<header_bytes>();
-    const auto payload = datagram.subspan(header_bytes);
-    return stored == checksum_of(header, payload) ? Checksum::right : Checksum::wrong;
+    const std::uint32_t payload_crc = crc32c(datagram.subspan(header_bytes));
+    return stored == checksum_of(header, payload_crc) ? Checksum::right : Checksum::wrong;
 }
 
 }  // namespace sumwire::nic

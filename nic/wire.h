@@ -10,8 +10,9 @@
 //                 0 until the worker knows it (join, and the refusal of a join)
 //   bytes 12-15   sequence: position in the slot's series of packets (serial arithmetic, wraps)
 //   bytes 16-17   version of the slot (bit 15) | slot (bits 14-0)
-//   bytes 18-21   CRC-32C over the whole datagram with these four bytes zero; 0: not computed
-//                 (a CRC that comes out as 0 is sent as 0xffffffff)
+//   bytes 18-21   CRC-32C over the payload, then this header with these four bytes zero; 0: not
+//                 computed (a CRC that comes out as 0 is sent as 0xffffffff). The payload comes
+//                 first so that what goes to many ranks is gone through once.
 //
 // The payload's length is the UDP length less the header. Data payloads are arrays of 32-bit little
 // endian words (Op::max_u8: of bytes), because both CPUs and GPUs that encode them are.
@@ -22,13 +23,17 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace sumwire::nic {
 
 inline constexpr std::uint8_t wire_version = 1;
 inline constexpr std::size_t header_bytes = 22;
 // What Ethernet, IPv4 and UDP add before the header, without preamble, FCS and inter-frame gap.
-inline constexpr std::size_t network_header_bytes = 14 + 20 + 8;
+inline constexpr std::size_t ip_and_udp_bytes = 20 + 8;
+inline constexpr std::size_t network_header_bytes = 14 + ip_and_udp_bytes;
+// What an MTU must hold besides the payload.
+inline constexpr std::size_t packet_overhead_bytes = ip_and_udp_bytes + header_bytes;
 inline constexpr std::size_t frame_overhead_bytes = network_header_bytes + header_bytes;
 static_assert(frame_overhead_bytes == 64);
 
@@ -40,12 +45,13 @@ enum class PacketType : std::uint8_t {
     // Liveness.
     heartbeat = 4,  // worker -> aggregator: alive; answered by the same type
     // Membership; payloads in control.h.
-    join = 5,       // worker -> aggregator
-    waiting = 6,    // aggregator -> worker: joined, other ranks still missing
-    welcome = 7,    // aggregator -> worker: all ranks are here, the session begins
-    refused = 8,    // aggregator -> worker: this join cannot succeed
-    leave = 9,      // worker -> aggregator: this rank is done; answered by the same type
-    peer_lost = 10  // aggregator -> worker: a rank left or fell silent, the session is over
+    join = 5,           // worker -> aggregator
+    waiting = 6,        // aggregator -> worker: joined, other ranks still missing
+    welcome = 7,        // aggregator -> worker: all ranks are here, the session begins
+    refused = 8,        // aggregator -> worker: this join cannot succeed
+    leave = 9,          // worker -> aggregator: this rank is done; answered by the same type
+    peer_lost = 10,     // aggregator -> worker: a rank left or fell silent, the session is over
+    contradiction = 11  // aggregator -> worker: another rank sent another op or length to this use
 };
 
 // How the aggregator combines the ranks' payloads of a slot.
@@ -56,6 +62,9 @@ enum class Op : std::uint8_t {
     max_u8 = 3,   // maximum of unsigned bytes
     add_f32 = 4   // IEEE float32 sum in rank order: ((x0 + x1) + x2) + ...
 };
+
+// "a sum of integers" and the like, for messages to people.
+std::string_view op_text(Op op);
 
 struct Header {
     PacketType type{};
@@ -79,6 +88,8 @@ std::optional<Header> read_header(std::span<const std::byte> datagram);
 
 // Fills in the checksum of a header whose payload follows elsewhere.
 void seal(std::span<std::byte, header_bytes> header, std::span<const std::byte> payload);
+// The same, given crc32c(payload).
+void seal(std::span<std::byte, header_bytes> header, std::uint32_t payload_crc);
 
 // Whoever expects a checksum must treat `absent` like `wrong`: damage can zero the field.
 enum class Checksum : std::uint8_t { absent, right, wrong };

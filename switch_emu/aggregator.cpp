@@ -23,9 +23,11 @@ namespace {
 
 const Limits& checked(const Limits& limits) {
     if (limits.jobs == 0) throw std::invalid_argument("0 jobs: allow at least 1");
-    if (!std::has_single_bit(limits.slots_per_job) || limits.slots_per_job > nic::max_slots) {
-        throw std::invalid_argument(fmt::format("{} slots per job: choose a power of two up to {}",
-                                                limits.slots_per_job, nic::max_slots));
+    if (!std::has_single_bit(limits.slots_per_job) || limits.slots_per_job < nic::min_slots ||
+        limits.slots_per_job > nic::max_slots) {
+        throw std::invalid_argument(
+            fmt::format("{} slots per job: choose a power of two from {} to {}",
+                        limits.slots_per_job, nic::min_slots, nic::max_slots));
     }
     if (limits.payload_bytes == 0 || limits.payload_bytes % 64 != 0) {
         throw std::invalid_argument(fmt::format(
@@ -105,6 +107,7 @@ void Aggregator::receive(const nic::Endpoint& from, std::span<const std::byte> d
         case nic::PacketType::welcome:
         case nic::PacketType::refused:
         case nic::PacketType::peer_lost:
+        case nic::PacketType::contradiction:
             ++counted.malformed;
             return;
     }
@@ -183,6 +186,10 @@ void Aggregator::Impl::join(const nic::Endpoint& from, const nic::Header& header
 void Aggregator::expire(Time now, Outbox& out) {
     impl_->sessions.expire(now, out);
     impl_->membership.expire(now);
+}
+
+void Aggregator::free_ended() {
+    impl_->sessions.free_ended();
 }
 
 Time Aggregator::next_deadline() const {

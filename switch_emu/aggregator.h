@@ -39,15 +39,20 @@ class Aggregator {
 
     // Takes one datagram and adds the answers to `out`: at most one for every rank of its job.
     // Payloads of answers point into slot memory or into `out`: they stay valid until the next call
-    // of expire or the outbox is cleared, and what an addressee still needs stays unchanged. Never
-    // allocates for a data packet, provided that `out` has room.
+    // of expire or free_ended, or the outbox is cleared, and what an addressee still needs stays
+    // unchanged. Never allocates for a data packet, provided that `out` has room.
     void receive(const nic::Endpoint& from, std::span<const std::byte> datagram, Time now,
                  Outbox& out);
 
-    // Declares silent ranks lost and forgets what has ended. Call when next_deadline has come,
-    // after the datagrams that came before it were handed in, and after earlier answers were sent.
+    // Declares silent ranks lost and forgets gatherings whose joins stopped. Call when
+    // next_deadline has come, after the datagrams that came before it were handed in, and after
+    // earlier answers were sent.
     void expire(Time now, Outbox& out);
     Time next_deadline() const;
+
+    // Frees the memory of jobs that have ended. Call after answers were sent and the outbox was
+    // cleared; expire does it too.
+    void free_ended();
 
     // No job runs or gathers.
     bool idle() const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <numeric>
 #include <thread>
 
@@ -15,12 +16,33 @@ constexpr std::chrono::microseconds longest_nap{20'000};
 // Tries for a burst that the port does not take. Receivers that share our cores need some of them
 // to run; one that is gone must not hold up the others for long.
 constexpr unsigned transmit_attempts = 1000;
+// For each further destination once one was given up.
+constexpr unsigned further_attempts = 16;
 
 // Answers are sent before so many wait that the outbox would have to grow.
 constexpr std::size_t outbox_capacity = 4096;
 constexpr std::size_t outbox_full = outbox_capacity - nic::max_world_size;
 
+// Deadlines wait for an empty queue, for this long at most.
+constexpr Time longest_overdue = std::chrono::milliseconds(250);
+
 constexpr Time farewell = std::chrono::seconds(2);
+
+// Float sums must not depend on what this process set for its own arithmetic: rounding, or
+// subnormals flushed to zero.
+class DefaultArithmetic {
+  public:
+    DefaultArithmetic() {
+        std::fegetenv(&before_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~DefaultArithmetic() { std::fesetenv(&before_); }
+    DefaultArithmetic(const DefaultArithmetic&) = delete;
+    DefaultArithmetic& operator=(const DefaultArithmetic&) = delete;
+
+  private:
+    std::fenv_t before_{};
+};
 
 Limits fitted(Limits limits, const nic::PortInfo& port) {
     const std::size_t room =
@@ -32,6 +54,7 @@ Limits fitted(Limits limits, const nic::PortInfo& port) {
             port.description, port.max_datagram));
     }
     limits.payload_bytes = static_cast<std::uint16_t>(payload);
+    limits.receive_capacity = port.receive_capacity;
     return limits;
 }
 
@@ -48,6 +71,7 @@ AggregatorLoop::AggregatorLoop(nic::PacketPort& port, const Options& options)
 }
 
 void AggregatorLoop::run(const std::stop_token& stop) {
+    const DefaultArithmetic default_arithmetic;
     {
         const std::lock_guard lock(mutex_);
         state_ = State::running;
@@ -55,9 +79,7 @@ void AggregatorLoop::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         const Time now = steady_now();
         const std::size_t received = receive_burst(now);
-        // Deadlines wait for an empty queue: after a pause of this process, what a rank sent
-        // meanwhile must count before its silence does.
-        if (received < burst && now >= aggregator_.next_deadline()) {
+        if (must_expire(now, received < burst)) {
             aggregator_.expire(now, outbox_);
             transmit_answers();
         }
@@ -75,6 +97,20 @@ void AggregatorLoop::run(const std::stop_token& stop) {
     const std::lock_guard lock(mutex_);
     state_ = State::ended;
     changed_.notify_all();
+}
+
+// After a pause of this process, what a rank sent meanwhile must count before its silence does: so
+// the queue comes first. It has its time from when this loop sees the deadline pass, not from the
+// deadline itself, which may have come within the pause.
+bool AggregatorLoop::must_expire(Time now, bool queue_is_empty) {
+    if (now < aggregator_.next_deadline()) {
+        overdue_since_ = never;
+        return false;
+    }
+    if (overdue_since_ == never) overdue_since_ = now;
+    if (!queue_is_empty && now - overdue_since_ < longest_overdue) return false;
+    overdue_since_ = never;
+    return true;
 }
 
 bool AggregatorLoop::finished(Time now) {
@@ -103,8 +139,9 @@ std::size_t AggregatorLoop::receive_burst(Time now) {
 
 void AggregatorLoop::transmit_answers() {
     if (outbox_.empty()) return;
-    sort_answers();
+    order_answers();
     std::span<const std::uint32_t> rest = order_;
+    unsigned attempts = transmit_attempts;
     while (!rest.empty()) {
         const auto some = rest.first(std::min(rest.size(), burst));
         std::ranges::transform(some, to_send_.begin(), [this](std::uint32_t index) {
@@ -112,31 +149,41 @@ void AggregatorLoop::transmit_answers() {
             return nic::TxPacket{
                 .to = answer.to, .header = answer.header, .payload = answer.payload};
         });
-        transmit({to_send_.data(), some.size()});
+        transmit({to_send_.data(), some.size()}, attempts);
         rest = rest.subspan(some.size());
     }
     outbox_.clear();
+    aggregator_.free_ended();
 }
 
 // Results come in turns, one for each rank. Ports send runs to one destination best: one link's
-// burst, one segmented datagram.
-void AggregatorLoop::sort_answers() {
-    order_.resize(outbox_.packets().size());
-    std::iota(order_.begin(), order_.end(), 0U);
+// burst, one segmented datagram. So answers go out group by group, each in its order.
+void AggregatorLoop::order_answers() {
     const auto packets = outbox_.packets();
-    std::ranges::sort(order_, [packets](std::uint32_t a, std::uint32_t b) {
-        const auto destinations = packets[a].to <=> packets[b].to;
-        return destinations != 0 ? destinations < 0 : a < b;
-    });
+    group_ends_.fill(0);
+    for (const Outgoing& packet : packets)
+        ++group_ends_[packet.group];
+    std::partial_sum(group_ends_.begin(), group_ends_.end(), group_ends_.begin());
+    order_.resize(packets.size());
+    for (std::size_t index = packets.size(); index-- > 0;)
+        order_[--group_ends_[packets[index].group]] = static_cast<std::uint32_t>(index);
 }
 
-void AggregatorLoop::transmit(std::span<const nic::TxPacket> packets) {
-    for (unsigned attempt = 0; attempt < transmit_attempts; ++attempt) {
-        packets = packets.subspan(port_.transmit(packets));
-        if (packets.empty()) return;
-        std::this_thread::yield();
+// Gives up on destinations that take nothing, one at a time: those of the same port may still do.
+void AggregatorLoop::transmit(std::span<const nic::TxPacket> packets, unsigned& attempts) {
+    while (!packets.empty()) {
+        for (unsigned attempt = 0; attempt < attempts && !packets.empty(); ++attempt) {
+            if (attempt != 0) std::this_thread::yield();
+            packets = packets.subspan(port_.transmit(packets));
+        }
+        const auto next = std::ranges::find_if(
+            packets, [&](const nic::TxPacket& packet) { return packet.to != packets[0].to; });
+        const auto skipped = static_cast<std::size_t>(next - packets.begin());
+        dropped_answers_ += skipped;
+        packets = packets.subspan(skipped);
+        // If all of them share one full queue, it has been waited for long enough.
+        if (skipped != 0) attempts = further_attempts;
     }
-    dropped_answers_ += packets.size();
 }
 
 void AggregatorLoop::publish() {

@@ -26,7 +26,8 @@ struct LoopStatistics {
 class AggregatorLoop {
   public:
     struct Options {
-        Limits limits;  // the payload is lowered to what the port can carry
+        // The payload is lowered to what the port can carry; receive_capacity is the port's.
+        Limits limits;
         nic::Polling polling = nic::Polling::automatic;
         unsigned pollers = 2;  // see nic::IdleStrategy
         bool finish_after_last_job = false;
@@ -39,7 +40,8 @@ class AggregatorLoop {
 
     // Serves until stop is requested, or until nothing is left to serve and drain or
     // finish_after_last_job asked to end then. After a loss it stays two seconds longer, so that
-    // every rank can learn of it. Once per object.
+    // every rank can learn of it. Once per object. Meanwhile the thread has the default
+    // floating-point environment.
     void run(const std::stop_token& stop);
 
     // Ends run once no job runs or gathers; returns whether that came true within the patience.
@@ -55,11 +57,12 @@ class AggregatorLoop {
   private:
     static constexpr std::size_t burst = 64;
 
+    bool must_expire(Time now, bool queue_is_empty);
     bool finished(Time now);
     std::size_t receive_burst(Time now);
     void transmit_answers();
-    void sort_answers();
-    void transmit(std::span<const nic::TxPacket> packets);
+    void order_answers();
+    void transmit(std::span<const nic::TxPacket> packets, unsigned& attempts);
     void publish();
 
     enum class State { created, running, ended };
@@ -73,7 +76,9 @@ class AggregatorLoop {
     std::array<nic::RxPacket, burst> received_{};
     std::array<nic::TxPacket, burst> to_send_{};
     std::vector<std::uint32_t> order_;  // of the outbox
+    std::array<std::uint32_t, answer_groups> group_ends_{};
     std::uint64_t dropped_answers_ = 0;
+    Time overdue_since_ = never;
     Time idle_since_ = never;
     std::atomic<bool> draining_ = false;
 

@@ -3,8 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/crc32c.h"
+
 namespace sumwire::aggregator {
 namespace {
+
+// Ranks of one job have groups of their own, and of several jobs mostly too: a session's low bits
+// are its place in the table.
+std::uint16_t group_of(const nic::Header& header) {
+    constexpr std::uint64_t between_sessions = 97;
+    return static_cast<std::uint16_t>((header.rank + between_sessions * header.session) %
+                                      answer_groups);
+}
 
 // Membership is rare, and a damaged notice would end a session: always sealed.
 template <class Control>
@@ -12,7 +22,7 @@ void answer_control(Outbox& out, const nic::Endpoint& to, const nic::Header& hea
                     const Control& control, std::size_t control_bytes, std::size_t padded_bytes) {
     const std::span payload = out.control_payload(std::max(control_bytes, padded_bytes));
     nic::write(control, payload);
-    answer_data(out, to, header, payload, true);
+    answer_sealed(out, to, header, payload, nic::crc32c(payload));
 }
 
 template <class Control>
@@ -24,13 +34,19 @@ void answer_join(Outbox& out, const JoinRef& join, nic::PacketType type, std::ui
 
 }  // namespace
 
-void answer_data(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
-                 std::span<const std::byte> payload, bool sealed) {
+Outgoing& answer(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                 std::span<const std::byte> payload) {
     Outgoing& packet = out.add();
     packet.to = to;
     packet.payload = payload;
     nic::write_header(header, packet.header);
-    if (sealed) nic::seal(packet.header, payload);
+    packet.group = group_of(header);
+    return packet;
+}
+
+void answer_sealed(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                   std::span<const std::byte> payload, std::uint32_t payload_crc) {
+    nic::seal(answer(out, to, header, payload).header, payload_crc);
 }
 
 void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
@@ -39,11 +55,22 @@ void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& con
     header.type = nic::PacketType::pending;
     const std::span payload = out.control_payload(nic::Pending::bytes);
     nic::write(pending, payload);
-    answer_data(out, to, header, payload, sealed);
+    if (sealed) {
+        answer_sealed(out, to, header, payload, nic::crc32c(payload));
+    } else {
+        answer(out, to, header, payload);
+    }
+}
+
+void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
+                          const nic::Contradiction& contradiction) {
+    nic::Header header = contribution;
+    header.type = nic::PacketType::contradiction;
+    answer_control(out, to, header, contradiction, nic::Contradiction::bytes, 0);
 }
 
 void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header) {
-    answer_data(out, to, header, {}, true);
+    answer_sealed(out, to, header, {}, nic::crc32c({}));
 }
 
 void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,

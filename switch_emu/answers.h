@@ -12,13 +12,20 @@
 
 namespace sumwire::aggregator {
 
-// A datagram of a data slot. The payload is not copied. Sealed: with a checksum.
-void answer_data(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
-                 std::span<const std::byte> payload, bool sealed);
+// A datagram with this payload, which is not copied; without checksum.
+Outgoing& answer(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                 std::span<const std::byte> payload);
+// With one, made from crc32c(payload).
+void answer_sealed(Outbox& out, const nic::Endpoint& to, const nic::Header& header,
+                   std::span<const std::byte> payload, std::uint32_t payload_crc);
 
 // `pending` for the use that `contribution` belongs to.
 void answer_pending(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
                     const nic::Pending& pending, bool sealed);
+
+// For the use that `contribution`, the addressee's, belongs to.
+void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Header& contribution,
+                          const nic::Contradiction& contradiction);
 
 // Heartbeats and farewells are answered by the same packet.
 void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header);

@@ -1,9 +1,23 @@
 #include "switch_emu/gathering.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace sumwire::aggregator {
+
+namespace {
+
+// All of a job's ranks may fill all of its slots while the aggregator is busy.
+std::uint16_t slots_that_fit(const SlotGeometry& wanted, std::size_t receive_capacity) {
+    if (receive_capacity == 0) return wanted.slots;
+    const std::size_t datagram = nic::header_bytes + wanted.payload_bytes;
+    const std::size_t room = receive_capacity / (wanted.world_size * datagram);
+    return static_cast<std::uint16_t>(
+        std::clamp<std::size_t>(std::bit_floor(room), nic::min_slots, wanted.slots));
+}
+
+}  // namespace
 
 Gathering::Gathering(std::string job, std::uint16_t world_size, Time now)
     : job_(std::move(job)), candidates_(world_size), last_join_(now) {}
@@ -60,8 +74,9 @@ Terms Gathering::terms(const Limits& limits) const {
         terms.peer_timeout_ms = std::max(terms.peer_timeout_ms, candidate.peer_timeout_ms);
         terms.checksums = terms.checksums || candidate.checksums;
     }
-    terms.peer_timeout_ms = std::clamp<std::uint32_t>(
-        terms.peer_timeout_ms, min_peer_timeout.count(), max_peer_timeout.count());
+    terms.geometry.slots = slots_that_fit(terms.geometry, limits.receive_capacity);
+    terms.peer_timeout_ms =
+        std::min<std::uint32_t>(terms.peer_timeout_ms, max_peer_timeout.count());
     return terms;
 }
 

@@ -24,6 +24,9 @@ class Gathering {
     std::uint16_t world_size() const { return static_cast<std::uint16_t>(candidates_.size()); }
     Time last_join() const { return last_join_; }
 
+    // Ranks of another world size claim the job's name.
+    RivalClaim& rival() { return rival_; }
+
     enum class Admission { admitted, claimed, taken };
     // claimed: somebody else holds the rank and may be dead; ask again. taken: he is alive.
     Admission admit(const JoinRef& ref, const nic::Join& join, Time now);
@@ -34,8 +37,8 @@ class Gathering {
         std::uint16_t joined = 0;
         std::uint16_t missing_rank = 0;  // lowest; the world size if none is missing
     };
-    // A rank counts as joined if its joins go on, if one of them had the full length of the
-    // payloads to come, and if no rival claims it.
+    // A rank counts as joined if its joins go on and no rival claims it. Whether datagrams of full
+    // length reach it is for the rank to find out.
     Count count(Time now) const;
 
     Terms terms(const Limits& limits) const;
@@ -58,6 +61,7 @@ class Gathering {
     std::string job_;
     std::vector<Candidate> candidates_;
     Time last_join_;
+    RivalClaim rival_;
 };
 
 }  // namespace sumwire::aggregator

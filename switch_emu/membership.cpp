@@ -39,8 +39,7 @@ Membership::Standing Membership::against(Session& running, const JoinRef& ref,
                                          const nic::Join& join, Time now, Outbox& out) {
     const std::uint16_t world_size = running.terms().geometry.world_size;
     if (join.world_size != world_size && !running.anyone_left()) {
-        refuse(ref, nic::Refusal::world_size, world_size_text(join, world_size), out);
-        return Standing::settled;
+        return against_other_world(running, ref, join, now, out);
     }
     if (ref.rank >= world_size) return Standing::free;
     Member& holder = running.members()[ref.rank];
@@ -69,6 +68,23 @@ Membership::Standing Membership::against(Session& running, const JoinRef& ref,
     return Standing::free;
 }
 
+Membership::Standing Membership::against_other_world(Session& running, const JoinRef& ref,
+                                                     const nic::Join& join, Time now, Outbox& out) {
+    switch (running.rival().judge(running.last_heard(), now)) {
+        case RivalClaim::Verdict::wait:
+            answer_waiting(out, ref, 0, ref.rank);
+            return Standing::settled;
+        case RivalClaim::Verdict::holder_lives:
+            refuse(ref, nic::Refusal::world_size,
+                   world_size_text(join, running.terms().geometry.world_size), out);
+            return Standing::settled;
+        case RivalClaim::Verdict::holder_gone:
+            sessions_.lose(running, {.rank = running.most_silent_rank(), .left = false}, now, out);
+            return Standing::free;
+    }
+    return Standing::free;
+}
+
 Gathering* Membership::find(std::string_view job) {
     const auto found = std::ranges::find(gatherings_, job, &Gathering::job);
     return found == gatherings_.end() ? nullptr : &*found;
@@ -78,13 +94,19 @@ Gathering* Membership::gathering_for(const JoinRef& ref, const nic::Join& join, 
                                      Outbox& out) {
     Gathering* gathering = find(join.job);
     if (gathering != nullptr && gathering->world_size() != join.world_size) {
-        if (now - gathering->last_join() < rival_patience) {
-            refuse(ref, nic::Refusal::world_size, world_size_text(join, gathering->world_size()),
-                   out);
-            return nullptr;
+        switch (gathering->rival().judge(gathering->last_join(), now)) {
+            case RivalClaim::Verdict::wait:
+                answer_waiting(out, ref, 0, ref.rank);
+                return nullptr;
+            case RivalClaim::Verdict::holder_lives:
+                refuse(ref, nic::Refusal::world_size,
+                       world_size_text(join, gathering->world_size()), out);
+                return nullptr;
+            case RivalClaim::Verdict::holder_gone:
+                forget(*gathering);
+                gathering = nullptr;
+                break;
         }
-        forget(*gathering);
-        gathering = nullptr;
     }
     if (gathering != nullptr) return gathering;
     if (sessions_.find(join.job) == nullptr && names() >= limits_.jobs) {

@@ -4,6 +4,7 @@
 // left may join the next generation while others of the old one still finish; the old one ends as
 // lost if they are still there when the next begins. A newcomer for a rank that is still there
 // claims it (rival_claim.h): it is refused if the holder lives, else the old generation is lost.
+// Newcomers of another world size claim the whole generation in the same way.
 //
 // Leaving is silent as long as nobody needs the rank: at a clean end all ranks leave shortly after
 // one another, and those that still miss a result get it. The session is lost, and every rank that
@@ -49,9 +50,11 @@ class Membership {
     // How a join stands against the running session of its job.
     Standing against(Session& running, const JoinRef& ref, const nic::Join& join, Time now,
                      Outbox& out);
+    Standing against_other_world(Session& running, const JoinRef& ref, const nic::Join& join,
+                                 Time now, Outbox& out);
     Gathering* find(std::string_view job);
     std::size_t names() const;  // of jobs that run or gather
-    // The gathering that the join belongs to. Null: refused.
+    // The gathering that the join belongs to. Null: the join is answered.
     Gathering* gathering_for(const JoinRef& ref, const nic::Join& join, Time now, Outbox& out);
     void begin(const Gathering& gathering, Time now, Outbox& out);
     void forget(const Gathering& gathering);

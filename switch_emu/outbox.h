@@ -17,7 +17,11 @@ struct Outgoing {
     nic::Endpoint to;
     std::array<std::byte, nic::header_bytes> header{};
     std::span<const std::byte> payload;
+    // Answers to one destination have one group; those to others mostly have other ones.
+    std::uint16_t group = 0;
 };
+
+inline constexpr std::uint16_t answer_groups = 1024;
 
 // Filled by the aggregator, emptied by whoever transmits. Keeps its memory; grows when more than
 // `capacity` packets wait.

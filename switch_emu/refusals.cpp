@@ -35,6 +35,13 @@ std::optional<Objection> object_to(const JoinRef& ref, const nic::Join& join) {
                          fmt::format("a payload of {} bytes: choose a multiple of 64, at least 64",
                                      join.payload_bytes)};
     }
+    if (join.peer_timeout_ms < nic::min_peer_timeout_ms) {
+        return Objection{
+            nic::Refusal::peer_timeout,
+            fmt::format("a peer timeout of {} ms: choose at least {} ms, so that a few "
+                        "lost heartbeats do not end the job",
+                        join.peer_timeout_ms, nic::min_peer_timeout_ms)};
+    }
     return std::nullopt;
 }
 

@@ -1,7 +1,9 @@
-// A newcomer's claim to a rank that somebody else holds.
+// A newcomer's claim to what somebody else holds: a rank, or the name of a job that has another
+// world size.
 //
-// The holder may be alive (two processes were given one rank) or dead (the newcomer is its
-// restart). Only what happens after the claim tells: a live holder is soon heard again.
+// The holder may be alive (two processes were given one rank, two jobs one name) or dead (the
+// newcomer is its restart). Only what happens after the claim tells: a live holder is soon heard
+// again.
 #pragma once
 
 #include <optional>

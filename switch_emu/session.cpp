@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/crc32c.h"
+
 namespace sumwire::aggregator {
 
 Session::Session(std::string job, std::uint64_t id, const Terms& terms, std::vector<Member> members,
@@ -10,7 +12,8 @@ Session::Session(std::string job, std::uint64_t id, const Terms& terms, std::vec
     : terms_(terms),
       members_(std::move(members)),
       deadline_(now + peer_timeout()),
-      slots_(terms.geometry) {
+      slots_(terms.geometry),
+      result_crcs_(terms.checksums ? std::size_t{terms.geometry.slots} * 2 : 0) {
     statistics_.name = std::move(job);
     statistics_.session = id;
     statistics_.world_size = terms.geometry.world_size;
@@ -34,24 +37,66 @@ bool Session::contribute(const nic::Header& header, std::span<const std::byte> p
             ++statistics_.duplicates;
             send_result(header.rank, header, out);
             return true;
-        case Arrival::duplicate_partial: {
+        case Arrival::duplicate_partial:
             ++statistics_.duplicates;
-            const nic::Pending pending{
-                .present = slots_.present(header.slot, header.slot_version),
-                .missing_rank = slots_.lowest_missing(header.slot, header.slot_version)};
-            answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
+            tell_pending(header, out);
             return true;
-        }
         case Arrival::stale:
             ++statistics_.stale;
             return true;
         case Arrival::contradiction:
+            tell_contradiction(header, payload.size(), out);
+            return false;
+        case Arrival::premature:
+        case Arrival::unfit:
             return false;
     }
     return false;
 }
 
-void Session::send_results(const nic::Header& contribution, Outbox& out) const {
+// Neither rank can ever get this use's result, and each learns what the other sent.
+void Session::tell_contradiction(const nic::Header& header, std::size_t bytes, Outbox& out) const {
+    const auto other = slots_.other_present(header.slot, header.slot_version, header.rank);
+    if (!other.has_value()) return;
+    const auto own_bytes = static_cast<std::uint16_t>(bytes);
+    answer_contradiction(out, members_[header.rank].endpoint, header,
+                         {.other_rank = *other,
+                          .other_bytes = slots_.length(header.slot, header.slot_version),
+                          .own_bytes = own_bytes,
+                          .other_op = slots_.op(header.slot, header.slot_version)});
+    tell_dissent(*other, header, {.rank = header.rank, .length = own_bytes, .op = header.op}, out);
+}
+
+void Session::tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
+                           Outbox& out) const {
+    if (members_[rank].left) return;
+    nic::Header header = use;
+    header.rank = rank;
+    header.op = slots_.op(use.slot, use.slot_version);
+    answer_contradiction(out, members_[rank].endpoint, header,
+                         {.other_rank = dissent.rank,
+                          .other_bytes = dissent.length,
+                          .own_bytes = slots_.length(use.slot, use.slot_version),
+                          .other_op = dissent.op});
+}
+
+void Session::tell_pending(const nic::Header& header, Outbox& out) const {
+    const auto& dissent = slots_.dissent(header.slot, header.slot_version);
+    if (dissent.has_value() && dissent->rank != header.rank) {
+        tell_dissent(header.rank, header, *dissent, out);
+        return;
+    }
+    const nic::Pending pending{
+        .present = slots_.present(header.slot, header.slot_version),
+        .missing_rank = slots_.lowest_missing(header.slot, header.slot_version)};
+    answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
+}
+
+void Session::send_results(const nic::Header& contribution, Outbox& out) {
+    if (terms_.checksums) {
+        result_crcs_[place_of(contribution)] =
+            nic::crc32c(slots_.result(contribution.slot, contribution.slot_version));
+    }
     for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
         if (!members_[rank].left) send_result(rank, contribution, out);
     }
@@ -61,8 +106,13 @@ void Session::send_result(std::uint16_t rank, const nic::Header& contribution, O
     nic::Header header = contribution;
     header.type = nic::PacketType::result;
     header.rank = rank;
-    answer_data(out, members_[rank].endpoint, header,
-                slots_.result(header.slot, header.slot_version), terms_.checksums);
+    const auto payload = slots_.result(header.slot, header.slot_version);
+    if (terms_.checksums) {
+        answer_sealed(out, members_[rank].endpoint, header, payload,
+                      result_crcs_[place_of(header)]);
+    } else {
+        answer(out, members_[rank].endpoint, header, payload);
+    }
 }
 
 void Session::welcome(std::uint16_t rank, Outbox& out) const {
@@ -91,6 +141,25 @@ std::optional<std::uint16_t> Session::departed_but_needed(std::uint16_t slot, bo
         if (members_[rank].left && !slots_.has(slot, version, rank)) return rank;
     }
     return std::nullopt;
+}
+
+Time Session::last_heard() const {
+    Time last{};
+    for (const Member& member : members_) {
+        if (!member.left) last = std::max(last, member.heard);
+    }
+    return last;
+}
+
+std::uint16_t Session::most_silent_rank() const {
+    std::uint16_t most_silent = 0;
+    Time earliest = never;
+    for (std::uint16_t rank = 0; rank < members_.size(); ++rank) {
+        if (members_[rank].left || members_[rank].heard >= earliest) continue;
+        earliest = members_[rank].heard;
+        most_silent = rank;
+    }
+    return most_silent;
 }
 
 std::optional<std::uint16_t> Session::silent_rank(Time now) {

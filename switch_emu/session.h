@@ -54,7 +54,8 @@ class Session {
         return member.endpoint == from ? &member : nullptr;
     }
 
-    // A contribution of a member. False: malformed or contradictory; nothing changed.
+    // A contribution of a member. False: malformed or contradictory; no sum changed. Ranks that
+    // contradict each other are told, others when they ask again.
     bool contribute(const nic::Header& header, std::span<const std::byte> payload, Outbox& out);
 
     void welcome(std::uint16_t rank, Outbox& out) const;
@@ -73,16 +74,33 @@ class Session {
     // Nobody can fall silent before.
     Time deadline() const { return deadline_; }
 
+    // Of the ranks that have not left: who was heard last, and who was not heard for longest.
+    Time last_heard() const;
+    std::uint16_t most_silent_rank() const;
+    // Ranks of another world size claim the job's name.
+    RivalClaim& rival() { return rival_; }
+
   private:
     Time peer_timeout() const { return std::chrono::milliseconds(terms_.peer_timeout_ms); }
-    void send_results(const nic::Header& contribution, Outbox& out) const;
+    void tell_contradiction(const nic::Header& header, std::size_t bytes, Outbox& out) const;
+    void tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
+                      Outbox& out) const;
+    void tell_pending(const nic::Header& header, Outbox& out) const;
+    void send_results(const nic::Header& contribution, Outbox& out);
     void send_result(std::uint16_t rank, const nic::Header& contribution, Outbox& out) const;
 
     Terms terms_;
     std::vector<Member> members_;
     std::size_t left_ = 0;
     Time deadline_;
+    RivalClaim rival_;
+    static std::size_t place_of(const nic::Header& header) {
+        return std::size_t{header.slot} * 2 + (header.slot_version ? 1 : 0);
+    }
+
     SlotTable slots_;
+    // Of the results of complete uses, if the job has checksums: every rank gets the same payload.
+    std::vector<std::uint32_t> result_crcs_;
     JobStatistics statistics_;
 };
 

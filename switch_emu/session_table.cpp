@@ -101,7 +101,7 @@ void SessionTable::expire(Time now, Outbox& out) {
             lose(*session, {.rank = *silent, .left = false}, now, out);
         }
     }
-    ended_.clear();
+    free_ended();
     reschedule();
 }
 

@@ -35,7 +35,7 @@ class SessionTable {
     // Welcomes every member. Null: there is no memory or no place for it.
     Session* start(const std::string& job, const Terms& terms, std::vector<Member> members,
                    Time now, Outbox& out);
-    // Every rank has left. The session's memory stays until the next expire.
+    // Every rank has left. The session's memory stays until the next expire or free_ended.
     void finish(Session& session, Time now);
     // Tells every other rank that has not left. Likewise.
     void lose(Session& session, const nic::PeerLostNotice& lost, Time now, Outbox& out);
@@ -43,6 +43,7 @@ class SessionTable {
     const Obituary* obituary(std::uint64_t id, Time now) const { return obituaries_.find(id, now); }
 
     void expire(Time now, Outbox& out);
+    void free_ended() { ended_.clear(); }
     Time next_deadline() const { return next_deadline_; }
 
     // Adds what running and ended sessions counted.

@@ -3,30 +3,25 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace sumwire::aggregator {
 namespace {
 
-constexpr std::size_t cache_line = 64;
 constexpr std::size_t huge_page = 2U << 20U;
 
 }  // namespace
 
-SlotMemory::SlotMemory(std::size_t bytes) {
-    const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
-    const std::size_t rounded =
-        std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-    if (memory_ == nullptr) throw std::bad_alloc();
-    if (alignment == huge_page) ::madvise(memory_.get(), rounded, MADV_HUGEPAGE);
-    std::memset(memory_.get(), 0, rounded);
+SlotMemory::SlotMemory(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
+    void* const memory =
+        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<std::byte*>(memory);
+    if (bytes_ >= huge_page) ::madvise(memory, bytes_, MADV_HUGEPAGE);
 }
 
-void SlotMemory::Free::operator()(std::byte* memory) const noexcept {
-    std::free(memory);
+SlotMemory::~SlotMemory() {
+    ::munmap(memory_, bytes_);
 }
 
 }  // namespace sumwire::aggregator

@@ -2,23 +2,24 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 namespace sumwire::aggregator {
 
-// Zeroed and resident, 64-byte aligned; large ones ask for transparent huge pages.
+// Zeroed, at the start of a page; large ones ask for transparent huge pages. Pages become resident
+// when they are first written: other jobs do not wait while a large one gets its memory.
 class SlotMemory {
   public:
     // Throws std::bad_alloc.
     explicit SlotMemory(std::size_t bytes);
+    ~SlotMemory();
+    SlotMemory(const SlotMemory&) = delete;
+    SlotMemory& operator=(const SlotMemory&) = delete;
 
-    std::byte* data() const { return memory_.get(); }
+    std::byte* data() const { return memory_; }
 
   private:
-    struct Free {
-        void operator()(std::byte* memory) const noexcept;
-    };
-    std::unique_ptr<std::byte[], Free> memory_;
+    std::size_t bytes_;
+    std::byte* memory_ = nullptr;
 };
 
 }  // namespace sumwire::aggregator

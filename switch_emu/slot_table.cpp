@@ -35,15 +35,18 @@ Arrival SlotTable::accept(const nic::Header& header, std::span<const std::byte> 
     Use& use = uses_[at];
     if (!use.used || header.sequence != use.sequence) {
         if (use.used && !nic::is_after(header.sequence, use.sequence)) return Arrival::stale;
-        if (!settled(use) || !settled(uses_[at ^ 1]) || !fits(header.op, payload.size())) {
-            return Arrival::contradiction;
-        }
+        if (!settled(use) || !settled(uses_[at ^ 1])) return Arrival::premature;
+        if (!fits(header.op, payload.size())) return Arrival::unfit;
         use = {.sequence = header.sequence,
                .length = static_cast<std::uint16_t>(payload.size()),
                .op = header.op,
-               .used = true};
+               .used = true,
+               .dissent = {}};
         std::fill_n(ranks(at), bitmap_words_, 0);
     } else if (header.op != use.op || payload.size() != use.length) {
+        use.dissent = {.rank = header.rank,
+                       .length = static_cast<std::uint16_t>(payload.size()),
+                       .op = header.op};
         return Arrival::contradiction;
     }
 
@@ -132,6 +135,14 @@ std::uint16_t SlotTable::lowest_missing(std::uint16_t slot, bool version) const 
 
 bool SlotTable::has(std::uint16_t slot, bool version, std::uint16_t rank) const {
     return (ranks(index(slot, version))[rank / word_bits] & bit(rank)) != 0;
+}
+
+std::optional<std::uint16_t> SlotTable::other_present(std::uint16_t slot, bool version,
+                                                      std::uint16_t rank) const {
+    for (std::uint16_t other = 0; other < geometry_.world_size; ++other) {
+        if (other != rank && has(slot, version, other)) return other;
+    }
+    return std::nullopt;
 }
 
 bool SlotTable::awaits(std::uint16_t rank) const {

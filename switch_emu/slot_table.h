@@ -5,15 +5,16 @@
 //
 //   the use's own         a further rank, or a rank for the second time
 //   after the use's       a new use. Since honest ranks go on only when the last use is complete in
-//                         both versions, it is taken only then, else it is a contradiction.
+//                         both versions, it is taken only then, else it is premature.
 //   before the use's      stale: a retransmission that was long under way
 //
 // The first arrival of a use fixes op and length; others that differ are contradictions. Nothing
-// stale or contradictory changes a sum.
+// stale, premature or contradictory changes a sum.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,15 @@ enum class Arrival : std::uint8_t {
     duplicate_partial,   // this rank again; other ranks are missing
     duplicate_complete,  // this rank again; the result is there
     stale,
-    contradiction
+    premature,     // an earlier use is not complete yet
+    unfit,         // no use may have this op or length
+    contradiction  // others sent another op or length to the same use
+};
+
+struct Dissent {
+    std::uint16_t rank = 0;
+    std::uint16_t length = 0;
+    nic::Op op = nic::Op::none;
 };
 
 class SlotTable {
@@ -55,6 +64,18 @@ class SlotTable {
     std::uint16_t present(std::uint16_t slot, bool version) const;
     std::uint16_t lowest_missing(std::uint16_t slot, bool version) const;
     bool has(std::uint16_t slot, bool version, std::uint16_t rank) const;
+    // What the use's ranks agreed on so far.
+    nic::Op op(std::uint16_t slot, bool version) const { return uses_[index(slot, version)].op; }
+    std::uint16_t length(std::uint16_t slot, bool version) const {
+        return uses_[index(slot, version)].length;
+    }
+    // The last contribution that contradicted it, if one did.
+    const std::optional<Dissent>& dissent(std::uint16_t slot, bool version) const {
+        return uses_[index(slot, version)].dissent;
+    }
+    // The lowest rank but this one that the use has, if any.
+    std::optional<std::uint16_t> other_present(std::uint16_t slot, bool version,
+                                               std::uint16_t rank) const;
 
     // An incomplete use lacks this rank.
     bool awaits(std::uint16_t rank) const;
@@ -67,6 +88,7 @@ class SlotTable {
         std::uint16_t folded = 0;  // add_f32: ranks 0 to folded - 1 are in the sum
         nic::Op op = nic::Op::none;
         bool used = false;
+        std::optional<Dissent> dissent;
     };
 
     static std::size_t index(std::uint16_t slot, bool version) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "nic/control.h"
 #include "nic/endpoint.h"
 #include "nic/wire.h"
 
@@ -18,16 +19,13 @@ namespace {
 // What --polling auto assumes on this machine: a job of four workers, and this process.
 constexpr unsigned usual_pollers = 5;
 
-// The runtime spreads its lanes over at least so many.
-constexpr std::uint16_t least_slots = 8;
-
 std::string power_of_two(const std::string& text) {
     std::uint32_t slots = 0;
     if (CLI::detail::lexical_cast(text, slots) && std::has_single_bit(slots) &&
-        slots >= least_slots && slots <= nic::max_slots) {
+        slots >= nic::min_slots && slots <= nic::max_slots) {
         return {};
     }
-    return fmt::format("{} must be a power of two from {} to {}", text, least_slots,
+    return fmt::format("{} must be a power of two from {} to {}", text, nic::min_slots,
                        nic::max_slots);
 }
 

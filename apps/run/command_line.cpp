@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "nic/fault_options.h"
+#include "nic/fault/fault_options.h"
 #include "nic/wire.h"
 
 namespace sumwire::apps {

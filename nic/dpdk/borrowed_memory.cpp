@@ -10,11 +10,17 @@
 #include <rte_memory.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <thread>
 #include <utility>
 
+#include "nic/time.h"
+
 namespace sumwire::nic {
 namespace {
+
+// For packets to come back before the device is restarted.
+constexpr Time patience = std::chrono::milliseconds(1500);
 
 // DPDK calls it when the last reference goes, which is the region's own: never.
 void nobody_left(void*, void*) {}
@@ -56,32 +62,41 @@ DmaMapping::~DmaMapping() {
     rte_extmem_unregister(begin_, bytes_);
 }
 
-BorrowedMemory::BorrowedMemory(std::unique_ptr<DmaMapping> mapping, std::function<void()> reclaim)
-    : mapping_(std::move(mapping)), reclaim_(std::move(reclaim)) {
-    shared_.free_cb = nobody_left;
-    shared_.fcb_opaque = nullptr;
-    rte_mbuf_ext_refcnt_set(&shared_, 1);
+BorrowedMemory::BorrowedMemory(std::unique_ptr<DmaMapping> mapping, Recovery recovery)
+    : lent_(std::make_unique<Lent>()), recovery_(std::move(recovery)) {
+    lent_->mapping = std::move(mapping);
+    lent_->shared.free_cb = nobody_left;
+    lent_->shared.fcb_opaque = nullptr;
+    rte_mbuf_ext_refcnt_set(&lent_->shared, 1);
 }
 
 BorrowedMemory::~BorrowedMemory() {
-    while (in_flight() != 0) {
-        reclaim_();
+    const Time deadline = steady_now() + patience;
+    while (in_flight() != 0 && steady_now() < deadline) {
+        recovery_.reclaim();
         std::this_thread::yield();
     }
+    if (in_flight() != 0) recovery_.restart();
+    if (in_flight() == 0) return;
+    std::fprintf(stderr,
+                 "sumwire: %u packets still refer to a memory region that is given up; its "
+                 "registration stays until this process ends\n",
+                 in_flight());
+    static_cast<void>(lent_.release());
 }
 
 std::uint32_t BorrowedMemory::in_flight() const {
-    return static_cast<std::uint32_t>(rte_mbuf_ext_refcnt_read(&shared_)) - 1U;
+    return static_cast<std::uint32_t>(rte_mbuf_ext_refcnt_read(&lent_->shared)) - 1U;
 }
 
 bool BorrowedMemory::lend(rte_mbuf* mbuf, std::span<const std::byte> payload) {
     if (in_flight() >= max_loans) return false;
-    rte_mbuf_ext_refcnt_update(&shared_, 1);
+    rte_mbuf_ext_refcnt_update(&lent_->shared, 1);
     // The network only reads it.
     auto* const memory = const_cast<std::byte*>(payload.data());
     const auto bytes = static_cast<std::uint16_t>(payload.size());
     rte_pktmbuf_attach_extbuf(mbuf, memory, reinterpret_cast<std::uintptr_t>(memory), bytes,
-                              &shared_);
+                              &lent_->shared);
     mbuf->data_len = bytes;
     mbuf->pkt_len = bytes;
     return true;

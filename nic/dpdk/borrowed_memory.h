@@ -31,9 +31,18 @@ class DmaMapping {
 
 class BorrowedMemory final : public MemoryRegion {
   public:
-    // `reclaim` makes the port's driver hand back what it has sent; called by the destructor until
-    // everything is back. `mapping` may be null.
-    BorrowedMemory(std::unique_ptr<DmaMapping> mapping, std::function<void()> reclaim);
+    // How the destructor gets back what is lent. Called from its thread.
+    struct Recovery {
+        // Makes the port's driver hand back what it has sent; called until everything is back.
+        std::function<void()> reclaim;
+        // Makes it drop what it cannot send, once that has taken too long.
+        std::function<void()> restart;
+    };
+
+    // `mapping` may be null.
+    BorrowedMemory(std::unique_ptr<DmaMapping> mapping, Recovery recovery);
+    // If even a restart brings not everything back (a peer in this process holds it), what DPDK
+    // knows of the region stays for good, with a note: a leak instead of a wait without end.
     ~BorrowedMemory() override;
     BorrowedMemory(const BorrowedMemory&) = delete;
     BorrowedMemory& operator=(const BorrowedMemory&) = delete;
@@ -47,9 +56,14 @@ class BorrowedMemory final : public MemoryRegion {
     // DPDK counts references in 16 bits.
     static constexpr std::uint16_t max_loans = 60000;
 
-    rte_mbuf_ext_shared_info shared_;
-    std::unique_ptr<DmaMapping> mapping_;
-    std::function<void()> reclaim_;
+    // What frames under way refer to.
+    struct Lent {
+        rte_mbuf_ext_shared_info shared;
+        std::unique_ptr<DmaMapping> mapping;
+    };
+
+    std::unique_ptr<Lent> lent_;
+    Recovery recovery_;
 };
 
 }  // namespace sumwire::nic

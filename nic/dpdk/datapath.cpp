@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "nic/byte_order.h"
@@ -21,6 +22,9 @@ constexpr std::uint16_t queue = 0;
 constexpr std::size_t udp_checksum_offset = network_header_bytes - 2;
 constexpr std::chrono::microseconds longest_nap{50};
 constexpr std::chrono::milliseconds announcement_pause{10};
+// To find the port between two bursts of the thread that uses it, which may do nothing else.
+constexpr unsigned attempts_between_bursts = 100;
+constexpr unsigned attempts_for_restart = 100'000;
 
 std::span<std::byte> bytes_of(rte_mbuf* frame) {
     return {rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_data_len(frame)};
@@ -30,23 +34,32 @@ std::span<std::byte> bytes_of(rte_mbuf* frame) {
 
 class Datapath::Turn {
   public:
-    explicit Turn(Datapath& port)
-        : busy_(port.busy_),
-          gated_(port.device_.traits().needs_gate),
-          first_(!busy_.test_and_set(std::memory_order_acquire)),
-          taken_(first_ && (!gated_ || InterruptGate::instance().try_enter())) {}
+    explicit Turn(Datapath& port, unsigned attempts = 1)
+        : busy_(port.busy_), gated_(port.device_.traits().needs_gate), taken_(take()) {
+        while (!taken_ && --attempts != 0) {
+            std::this_thread::yield();
+            taken_ = take();
+        }
+    }
     ~Turn() {
-        if (taken_ && gated_) InterruptGate::instance().leave();
-        if (first_) busy_.clear(std::memory_order_release);
+        if (!taken_) return;
+        if (gated_) InterruptGate::instance().leave();
+        busy_.clear(std::memory_order_release);
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     explicit operator bool() const { return taken_; }
 
   private:
+    bool take() {
+        if (busy_.test_and_set(std::memory_order_acquire)) return false;
+        if (!gated_ || InterruptGate::instance().try_enter()) return true;
+        busy_.clear(std::memory_order_release);
+        return false;
+    }
+
     std::atomic_flag& busy_;
     bool gated_;
-    bool first_;
     bool taken_;
 };
 
@@ -77,11 +90,12 @@ std::size_t Datapath::transmit(std::span<const TxPacket> burst) {
     const Turn turn(*this);
     std::size_t taken = 0;
     if (turn && device_.waits_for_peer()) {
+        pending_.drop();
         taken = burst.size();
-    } else if (turn && !burst.empty()) {
+    } else if (turn) {
         register_eal_thread();
         const Time now = steady_now();
-        while (taken < burst.size()) {
+        while (send_pending() && taken < burst.size()) {
             const auto some = burst.subspan(taken, std::min(burst_size, burst.size() - taken));
             const std::size_t count = transmit_some(some, now);
             taken += count;
@@ -99,7 +113,7 @@ std::size_t Datapath::transmit_some(std::span<const TxPacket> burst, Time now) {
         device_.reclaim();
         return 0;
     }
-    std::array<std::size_t, burst_size> origin;  // of each frame, in the burst
+    std::array<std::size_t, burst_size + 1> bytes{};  // of the frames before each
     std::size_t ready = 0;
     for (std::size_t i = 0; i < burst.size(); ++i) {
         rte_mbuf* const frame = frames[i];
@@ -108,18 +122,28 @@ std::size_t Datapath::transmit_some(std::span<const TxPacket> burst, Time now) {
             rte_pktmbuf_free(frame);
             continue;
         }
-        origin[ready] = i;
-        frames[ready++] = frame;
+        frames[ready] = frame;
+        bytes[ready + 1] = bytes[ready] + burst[i].header.size() + burst[i].payload.size();
+        ++ready;
     }
-    const std::size_t sent = send({frames.data(), ready});
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < sent; ++i) {
-        const TxPacket& packet = burst[origin[i]];
-        bytes += packet.header.size() + packet.payload.size();
+    // What the device has no room for is not built again: it goes first next time. With the link
+    // down nothing can be tried later, and it is lost.
+    std::size_t taken = send({frames.data(), ready});
+    pending_.put({frames.data() + taken, ready - taken});
+    if (!pending_.empty() && !device_.link_is_up()) {
+        pending_.drop();
+    } else {
+        taken = ready;
     }
-    counters_.transmitted(sent, bytes);
-    // With the link down nothing can be tried later: the rest is lost.
-    return sent == ready || !device_.link_is_up() ? burst.size() : origin[sent];
+    counters_.transmitted(taken, bytes[taken]);
+    return burst.size();
+}
+
+bool Datapath::send_pending() {
+    if (pending_.empty()) return true;
+    pending_.pop(send(pending_.frames()));
+    if (!pending_.empty() && !device_.link_is_up()) pending_.drop();
+    return pending_.empty();
 }
 
 const MacAddress* Datapath::next_hop(std::uint32_t address, Time now) {
@@ -152,9 +176,9 @@ bool Datapath::append_payload(rte_mbuf* frame, const TxPacket& packet) {
     if (packet.region != nullptr) {
         rte_mbuf* const loan = rte_pktmbuf_alloc(loan_pool_.get());
         if (loan != nullptr) {
-            if (static_cast<BorrowedMemory*>(packet.region)->lend(loan, packet.payload)) {
-                return rte_pktmbuf_chain(frame, loan) == 0;
-            }
+            const bool lent =
+                static_cast<BorrowedMemory*>(packet.region)->lend(loan, packet.payload);
+            if (lent && rte_pktmbuf_chain(frame, loan) == 0) return true;
             rte_pktmbuf_free(loan);
         }
         // Out of loans: a copy serves as well.
@@ -186,12 +210,22 @@ void Datapath::finish_checksum(rte_mbuf* frame, const TxPacket& packet) {
 }
 
 std::size_t Datapath::send(std::span<rte_mbuf*> frames) {
-    auto count = static_cast<std::uint16_t>(frames.size());
-    if (offload_) count = rte_eth_tx_prepare(device_.port_id(), queue, frames.data(), count);
-    const std::size_t sent = rte_eth_tx_burst(device_.port_id(), queue, frames.data(), count);
-    const auto rest = frames.subspan(sent);
-    if (!rest.empty()) rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
-    return sent;
+    std::size_t gone = 0;
+    while (gone < frames.size()) {
+        const auto rest = frames.subspan(gone);
+        auto count = static_cast<std::uint16_t>(rest.size());
+        if (offload_) count = rte_eth_tx_prepare(device_.port_id(), queue, rest.data(), count);
+        if (count == 0) {
+            // The driver refuses this one.
+            rte_pktmbuf_free(rest[0]);
+            ++gone;
+            continue;
+        }
+        const std::size_t sent = rte_eth_tx_burst(device_.port_id(), queue, rest.data(), count);
+        gone += sent;
+        if (sent < count) break;
+    }
+    return gone;
 }
 
 void Datapath::send_arp(const ArpPacket& packet) {
@@ -206,6 +240,7 @@ std::size_t Datapath::receive(std::span<RxPacket> burst) {
     const Turn turn(*this);
     if (!turn || device_.waits_for_peer()) return 0;
     register_eal_thread();
+    send_pending();
     if (!link_seen_) look_for_link(steady_now());
     std::array<rte_mbuf*, burst_size> frames;
     std::size_t filled = 0;
@@ -318,18 +353,32 @@ std::unique_ptr<MemoryRegion> Datapath::register_memory(std::span<std::byte> mem
             return nullptr;
         }
     }
-    return std::make_unique<BorrowedMemory>(std::move(mapping), [this] { reclaim(); });
+    return std::make_unique<BorrowedMemory>(
+        std::move(mapping), BorrowedMemory::Recovery{.reclaim = [this] { reclaim(); },
+                                                     .restart = [this] { restart(); }});
 }
 
 // Some drivers look after what they have sent only when they send again.
 void Datapath::reclaim() {
-    const Turn turn(*this);
-    if (!turn || device_.waits_for_peer()) return;
+    const Turn turn(*this, attempts_between_bursts);
+    if (!turn) return;
+    if (device_.waits_for_peer()) {
+        pending_.drop();
+        return;
+    }
+    send_pending();
     device_.reclaim();
     const Time now = steady_now();
     if (now - announced_ < announcement_pause) return;
     announced_ = now;
     send_arp(announcement_);
+}
+
+void Datapath::restart() {
+    const Turn turn(*this, attempts_for_restart);
+    if (!turn) return;
+    pending_.drop();
+    device_.restart();
 }
 
 void Datapath::look_for_link(Time now) {

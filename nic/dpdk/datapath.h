@@ -13,6 +13,7 @@
 #include "nic/dpdk/borrowed_memory.h"
 #include "nic/dpdk/device.h"
 #include "nic/dpdk/packet_pool.h"
+#include "nic/dpdk/pending_frames.h"
 #include "nic/port.h"
 #include "nic/port_counters.h"
 
@@ -47,7 +48,8 @@ class Datapath final : public PacketPort {
   private:
     static constexpr std::size_t burst_size = 32;
     // The port is one thread's at a time, but a region may go on another one, and then has to move
-    // the driver; and there are interrupts. Nobody waits: who comes second finds the port busy.
+    // the driver; and there are interrupts. The datapath never waits: who comes second finds the
+    // port busy.
     class Turn;
 
     std::size_t transmit_some(std::span<const TxPacket> burst, Time now);
@@ -55,8 +57,11 @@ class Datapath final : public PacketPort {
     bool fill(rte_mbuf* frame, const TxPacket& packet, const MacAddress& mac);
     bool append_payload(rte_mbuf* frame, const TxPacket& packet);
     void finish_checksum(rte_mbuf* frame, const TxPacket& packet);
-    // Hands frames to the device and returns how many it took; the rest is freed.
+    // Offers frames to the device and returns how many are gone: taken, or freed because the driver
+    // can never send them.
     std::size_t send(std::span<rte_mbuf*> frames);
+    // What the device had no room for. False if it still has none.
+    bool send_pending();
     void send_arp(const ArpPacket& packet);
     bool accept(rte_mbuf* frame, Time now, RxPacket& packet);
     bool checksum_is_good(const rte_mbuf* frame, const UdpFrame& udp,
@@ -64,6 +69,7 @@ class Datapath final : public PacketPort {
     rte_mbuf* contiguous(rte_mbuf* frame);
     void look_for_link(Time now);
     void reclaim();
+    void restart();
 
     PortInfo info_;
     PacketPool receive_pool_;
@@ -80,6 +86,7 @@ class Datapath final : public PacketPort {
     bool offload_;
     bool zero_copy_;
     std::atomic_flag busy_;
+    PendingFrames<burst_size> pending_;
 
     LivePortCounters counters_;
 };

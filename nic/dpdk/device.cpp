@@ -124,6 +124,7 @@ Device::Device(Device&& other) noexcept
       owned_(std::exchange(other.owned_, false)),
       gated_(other.gated_),
       memif_client_(other.memif_client_),
+      stopped_(other.stopped_),
       info_(other.info_),
       name_(std::move(other.name_)),
       driver_(std::move(other.driver_)),
@@ -253,6 +254,13 @@ bool Device::link_is_up() const {
 
 void Device::reclaim() {
     rte_eth_tx_done_cleanup(port_id_, queue, 0);
+}
+
+void Device::restart() {
+    const PrintCapture capture;
+    rte_eth_dev_stop(port_id_);
+    // A memif client that finds no server is started again by who watches over it.
+    stopped_ = rte_eth_dev_start(port_id_) != 0 && !memif_client_;
 }
 
 }  // namespace sumwire::nic

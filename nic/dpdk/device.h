@@ -54,10 +54,12 @@ class Device {
     }
     bool gathers() const { return transmit_offloads_ & RTE_ETH_TX_OFFLOAD_MULTI_SEGS; }
     bool link_is_up() const;
-    // No use in calling the driver: it waits for its peer.
-    bool waits_for_peer() const { return traits_.needs_gate && !link_is_up(); }
+    // No use in calling the driver: it waits for its peer, or could not be restarted.
+    bool waits_for_peer() const { return stopped_ || (traits_.needs_gate && !link_is_up()); }
     // Hands back buffers that were sent, from whatever the driver still holds.
     void reclaim();
+    // Drops what the driver has not sent. From inside the gate, if the device needs it.
+    void restart();
 
   private:
     explicit Device(std::uint16_t port_id);
@@ -70,6 +72,7 @@ class Device {
     bool owned_ = true;
     bool gated_ = false;
     bool memif_client_ = false;
+    bool stopped_ = false;
     rte_eth_dev_info info_{};
     std::string name_;
     std::string driver_;

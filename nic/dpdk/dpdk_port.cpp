@@ -12,14 +12,14 @@
 #include "nic/dpdk/eal.h"
 #include "nic/dpdk/eal_arguments.h"
 #include "nic/dpdk/kernel_interface.h"
+#include "nic/wire.h"
 
 namespace sumwire::nic {
 namespace {
 
 constexpr std::size_t default_mtu = 1500;
-constexpr std::size_t ip_and_udp_bytes = ipv4_header_bytes + udp_header_bytes;
 constexpr std::size_t least_payload = 64;
-constexpr std::size_t least_mtu = ip_and_udp_bytes + header_bytes + least_payload;
+constexpr std::size_t least_mtu = packet_overhead_bytes + least_payload;
 constexpr std::size_t largest_mtu = 65000;  // DPDK counts the bytes of a buffer in 16 bits
 
 constexpr std::uint32_t made_up_address = 10U << 24 | 83U << 16 | 87U << 8 | 1U;
@@ -140,6 +140,7 @@ std::unique_ptr<PacketPort> open(Device device, const std::string& text,
     plan.info.max_datagram = mtu.bytes - ip_and_udp_bytes;
     plan.info.detects_corruption = plan.udp_checksums || device.traits().memory;
     plan.info.description = describe(device, kernel);
+    plan.info.signals_arrivals = false;
     plan.host = {.address = local.address,
                  .mac = mac_of(device),
                  .prefix_length = options.prefix_length,

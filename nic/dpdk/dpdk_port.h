@@ -10,7 +10,9 @@
 //   by the device (UDP_SEGMENT): nobody cuts them, and they are dropped.
 // - A region's destruction may run on another thread than the port's; transmit and receive then
 //   find the port busy now and then, and return 0. It waits until the network has let go of the
-//   memory: over net_ring, until the peer has received.
+//   memory: over net_ring, until the peer has received. After 1.5 s it restarts the device, which
+//   drops what it has not sent; what a peer in this process still holds then is leaked, with a
+//   note.
 // - DPDK's net_af_xdp keeps its interface until the process ends: it cannot be opened twice.
 // - Threads that use a port become known to DPDK, until they end.
 #pragma once

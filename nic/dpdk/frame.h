@@ -15,7 +15,8 @@ namespace sumwire::nic {
 inline constexpr std::size_t ethernet_header_bytes = 14;
 inline constexpr std::size_t ipv4_header_bytes = 20;
 inline constexpr std::size_t udp_header_bytes = 8;
-static_assert(ethernet_header_bytes + ipv4_header_bytes + udp_header_bytes == network_header_bytes);
+static_assert(ipv4_header_bytes + udp_header_bytes == ip_and_udp_bytes);
+static_assert(ethernet_header_bytes + ip_and_udp_bytes == network_header_bytes);
 
 // Without the frame check sequence, which the device adds. Shorter frames are padded.
 inline constexpr std::size_t min_frame_bytes = 60;

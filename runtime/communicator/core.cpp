@@ -302,6 +302,8 @@ std::exception_ptr Core::to_exception(const SessionFailure& failure) const {
             return std::make_exception_ptr(PeerLost(failure.rank, text));
         case Kind::aggregator_lost:
             return std::make_exception_ptr(AggregatorLost(text));
+        case Kind::contradiction:
+            return std::make_exception_ptr(ProtocolError(text));
     }
     return std::make_exception_ptr(Error(text));
 }

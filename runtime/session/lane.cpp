@@ -7,12 +7,13 @@
 namespace sumwire::runtime {
 
 Lane::Lane(std::uint32_t first_slot, std::uint32_t slots, std::size_t payload_bytes,
-           std::size_t max_messages)
+           std::size_t max_messages, std::uint32_t first_sequence)
     : first_slot_(first_slot),
       mask_(slots - 1),
       payload_bytes_(payload_bytes),
       slots_(slots),
-      messages_(std::bit_ceil(max_messages)) {}
+      messages_(std::bit_ceil(max_messages)),
+      next_sequence_(first_sequence) {}
 
 bool Lane::post(const LaneMessage& message) {
     if (posted_ - oldest_ == messages_.size()) return false;

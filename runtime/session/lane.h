@@ -2,7 +2,8 @@
 //
 // Packet k uses slot k % slots of the lane's range and version (k / slots) % 2. It may be sent once
 // the result of packet k - slots is here (aggregator.h says why). So message sizes may depend on
-// what came back earlier, as long as every rank posts the same messages in the same order.
+// what came back earlier, as long as every rank posts the same messages in the same order. Numbers
+// wrap at 2^32, which changes nothing: it is a multiple of 2 * slots.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +38,10 @@ struct LanePacket {
 
 class Lane {
   public:
-    // Slots [first_slot, first_slot + slots) of the session, a power of two of them.
+    // Slots [first_slot, first_slot + slots) of the session, a power of two of them. Packets are
+    // numbered from first_sequence on.
     Lane(std::uint32_t first_slot, std::uint32_t slots, std::size_t payload_bytes,
-         std::size_t max_messages);
+         std::size_t max_messages, std::uint32_t first_sequence = 0);
 
     // False if max_messages wait already.
     bool post(const LaneMessage& message);
@@ -84,7 +86,7 @@ class Lane {
     std::uint64_t sending_ = 0;
     std::uint64_t posted_ = 0;
     std::size_t send_offset_ = 0;  // within the message at sending_
-    std::uint32_t next_sequence_ = 0;
+    std::uint32_t next_sequence_;
     std::uint64_t completed_token_ = 0;
 };
 

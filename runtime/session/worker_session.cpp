@@ -12,7 +12,7 @@ namespace sumwire::runtime {
 namespace {
 
 constexpr Time join_interval = std::chrono::milliseconds(100);
-constexpr Time heartbeat_interval = std::chrono::milliseconds(250);
+constexpr Time longest_heartbeat_interval = std::chrono::milliseconds(250);
 constexpr Time longest_wait = std::chrono::milliseconds(200);
 constexpr Time large_join_patience = std::chrono::seconds(3);
 constexpr Time farewell_interval = std::chrono::milliseconds(20);
@@ -24,8 +24,6 @@ constexpr std::uint32_t lane_share = 4;
 
 // Packets of a lane that a timeout may put under way again at once, after losses were proved.
 constexpr std::uint32_t max_probes = 64;
-
-constexpr std::uint32_t min_slots = 8;
 
 // A quarter of the slots for the index, half for the values, a quarter for repairs.
 std::uint32_t lane_slots(std::size_t lane, std::uint32_t slots) {
@@ -44,7 +42,7 @@ Time reorder_window(const RttEstimator& rtt) {
 
 WorkerSession::WorkerSession(const SessionConfig& config, Time now)
     : config_(config),
-      join_deadline_(now + config.join_timeout),
+      join_deadline_(deadline_after(now, config.join_timeout)),
       next_join_(now),
       join_payload_wanted_(config.join.payload_bytes) {
     const nic::Join& join = config.join;
@@ -52,9 +50,16 @@ WorkerSession::WorkerSession(const SessionConfig& config, Time now)
         throw std::invalid_argument(fmt::format(
             "a payload of {} bytes is no multiple of 64 from 64 up", join.payload_bytes));
     }
-    if (!std::has_single_bit(join.slots) || join.slots < min_slots || join.slots > nic::max_slots) {
+    if (!std::has_single_bit(join.slots) || join.slots < nic::min_slots ||
+        join.slots > nic::max_slots) {
         throw std::invalid_argument(fmt::format("{} slots are no power of two from {} to {}",
-                                                join.slots, min_slots, nic::max_slots));
+                                                join.slots, nic::min_slots, nic::max_slots));
+    }
+    if (join.peer_timeout_ms < nic::min_peer_timeout_ms) {
+        throw std::invalid_argument(fmt::format(
+            "a peer timeout of {} ms is too short: choose at least {} ms, so that a few "
+            "lost heartbeats do not end the job",
+            join.peer_timeout_ms, nic::min_peer_timeout_ms));
     }
     join_payload_.resize(std::max<std::size_t>(join.payload_bytes, nic::Join::bytes));
     nic::write(join, join_payload_);
@@ -65,7 +70,7 @@ void WorkerSession::begin_running(const nic::Welcome& welcome, std::uint64_t ses
     session_ = session;
     for (std::size_t lane = 0; lane < lane_count; ++lane) {
         lanes_.emplace_back(lane_first(lane, welcome.slots), lane_slots(lane, welcome.slots),
-                            welcome.payload_bytes, config_.max_messages);
+                            welcome.payload_bytes, config_.max_messages, config_.first_sequence);
     }
     in_flight_.resize(welcome.slots);
     links_ = SlotLinks(welcome.slots);
@@ -124,6 +129,9 @@ void WorkerSession::receive(std::span<const std::byte> datagram, Time now) {
         case nic::PacketType::peer_lost:
             receive_control(*header, payload, now);
             break;
+        case nic::PacketType::contradiction:
+            receive_contradiction(*header, payload);
+            break;
         default:
             break;
     }
@@ -143,11 +151,7 @@ void WorkerSession::receive_control(const nic::Header& header, std::span<const s
         case nic::PacketType::welcome: {
             const auto welcome = nic::read_welcome(payload);
             if (!welcome || welcome->nonce != join.nonce || header.session == 0) return;
-            if (welcome->payload_bytes < 64 || welcome->payload_bytes > join.payload_bytes ||
-                welcome->slots < min_slots || welcome->slots > join.slots ||
-                !std::has_single_bit(welcome->slots)) {
-                return;
-            }
+            if (welcome->payload_bytes > join.payload_bytes || welcome->slots > join.slots) return;
             join_payload_wanted_ = welcome->payload_bytes;
             if (large_answered_ ||
                 welcome->answered_bytes >= nic::header_bytes + join_payload_wanted_) {
@@ -207,6 +211,19 @@ void WorkerSession::receive_pending(const nic::Header& header, std::span<const s
     lane_states_[lane].probes = 1;
     missing_ = MissingRank{
         .rank = pending->missing_rank, .present = pending->present, .slot = header.slot};
+}
+
+void WorkerSession::receive_contradiction(const nic::Header& header,
+                                          std::span<const std::byte> payload) {
+    const auto notice = nic::read_contradiction(payload);
+    if (!notice || header.slot >= agreed_.slots) return;
+    if (!lanes_[lane_of(header.slot)].occupied(header.slot, header.sequence)) return;
+    fail(SessionFailure::Kind::contradiction, notice->other_rank,
+         fmt::format("rank {} sent {} of {} bytes where this rank sent {} of {} bytes (slot {}): "
+                     "every rank must call the same collectives in the same order with the same "
+                     "count, type and codec",
+                     notice->other_rank, nic::op_text(notice->other_op), notice->other_bytes,
+                     nic::op_text(header.op), notice->own_bytes, header.slot));
 }
 
 void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {
@@ -269,7 +286,7 @@ void WorkerSession::check_joining(Time now) {
                          "through: some link's MTU is too small; choose a smaller payload or "
                          "raise the MTU of every link to {}",
                          nic::header_bytes + join_payload_wanted_,
-                         join_payload_wanted_ + nic::frame_overhead_bytes - 14));
+                         join_payload_wanted_ + nic::packet_overhead_bytes));
         return;
     }
     if (now < join_deadline_) return;
@@ -289,8 +306,7 @@ void WorkerSession::check_joining(Time now) {
 }
 
 void WorkerSession::check_aggregator(Time now) {
-    const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
-    if (now - last_heard_ <= patience) return;
+    if (now - last_heard_ <= peer_timeout()) return;
     fail(SessionFailure::Kind::aggregator_lost, 0,
          fmt::format("the aggregator fell silent for {} ms; look for its process and its host's "
                      "network, then start the job again",
@@ -367,10 +383,22 @@ std::size_t WorkerSession::transmit_fresh(Time now, std::span<SessionPacket> out
 }
 
 std::size_t WorkerSession::transmit_heartbeat(Time now, std::span<SessionPacket> out) {
-    if (out.empty() || now - last_sent_ < heartbeat_interval) return 0;
+    if (out.empty() || now < next_heartbeat()) return 0;
     last_sent_ = now;
     out[0] = control_packet(nic::PacketType::heartbeat, {});
     return 1;
+}
+
+// Several in the time after which either side gives the other up, and more of them once one stays
+// unanswered: losses in a row must not look like a death.
+Time WorkerSession::next_heartbeat() const {
+    const Time interval = std::min(longest_heartbeat_interval, peer_timeout() / 4);
+    const bool answered = last_heard_ >= last_sent_;
+    return last_sent_ + (answered ? interval : interval / 4);
+}
+
+Time WorkerSession::peer_timeout() const {
+    return std::chrono::milliseconds(agreed_.peer_timeout_ms);
 }
 
 void WorkerSession::write_data(const LanePacket& packet, SessionPacket& out) const {
@@ -402,8 +430,7 @@ Time WorkerSession::next_deadline() const {
     if (state_ == State::left) return farewell_answered_ ? never : next_farewell_;
     if (state_ == State::failed) return never;
 
-    const Time patience = std::chrono::milliseconds(agreed_.peer_timeout_ms);
-    Time deadline = std::min(last_sent_ + heartbeat_interval, last_heard_ + patience);
+    Time deadline = std::min(next_heartbeat(), last_heard_ + peer_timeout());
     for (const LaneState& lane : lane_states_) {
         for (const SlotList& level : lane.waiting) {
             if (level.empty()) continue;

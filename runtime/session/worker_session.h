@@ -25,8 +25,10 @@ namespace sumwire::runtime {
 
 struct SessionConfig {
     nic::Join join;  // payload_bytes and slots are what this rank would like
-    Time join_timeout = std::chrono::seconds(30);
+    std::chrono::milliseconds join_timeout = std::chrono::seconds(30);
     std::size_t max_messages = 128;  // per lane
+    // Of each lane's packets; the same on every rank.
+    std::uint32_t first_sequence = 0;
 };
 
 // Why a session ended.
@@ -38,9 +40,10 @@ struct SessionFailure {
         ranks_missing,    // joining: others did not come in time
         peer_lost,        // a rank fell silent or left
         aggregator_lost,  // the aggregator fell silent
+        contradiction,    // another rank sent something else in the same place
     };
     Kind kind{};
-    std::uint32_t rank = 0;  // ranks_missing, peer_lost: whom
+    std::uint32_t rank = 0;  // ranks_missing, peer_lost: whom; contradiction: the other
     std::string text;        // cause and remedy
 };
 
@@ -63,7 +66,7 @@ class WorkerSession {
     enum class State : std::uint8_t { joining, running, failed, left };
     static constexpr std::size_t lane_count = 3;
 
-    // Throws std::invalid_argument if payload or slots are out of range.
+    // Throws std::invalid_argument if payload, slots or peer timeout are out of range.
     WorkerSession(const SessionConfig& config, Time now);
 
     State state() const { return state_; }
@@ -134,12 +137,15 @@ class WorkerSession {
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_pending(const nic::Header& header, std::span<const std::byte> payload);
+    void receive_contradiction(const nic::Header& header, std::span<const std::byte> payload);
     void release(LaneState& lane, std::uint32_t slot);
 
     std::size_t transmit_join(Time now, std::span<SessionPacket> out);
     std::size_t transmit_again(Time now, std::span<SessionPacket> out);
     std::size_t transmit_fresh(Time now, std::span<SessionPacket> out);
     std::size_t transmit_heartbeat(Time now, std::span<SessionPacket> out);
+    Time next_heartbeat() const;
+    Time peer_timeout() const;
     void write_data(const LanePacket& packet, SessionPacket& out) const;
     SessionPacket control_packet(nic::PacketType type, std::span<const std::byte> payload) const;
     std::size_t lane_of(std::uint32_t slot) const;

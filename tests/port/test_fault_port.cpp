@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "nic/fault_port.h"
-#include "nic/inproc_port.h"
+#include "nic/fault/fault_port.h"
+#include "nic/inproc/inproc_port.h"
 #include "tests/port/traffic.h"
 
 namespace sumwire::nic {

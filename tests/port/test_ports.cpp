@@ -3,9 +3,9 @@
 #include <string>
 
 #include "nic/composite_port.h"
-#include "nic/fault_port.h"
-#include "nic/inproc_port.h"
-#include "nic/udp_port.h"
+#include "nic/fault/fault_port.h"
+#include "nic/inproc/inproc_port.h"
+#include "nic/udp/udp_port.h"
 #include "tests/port/conformance.h"
 
 namespace sumwire::nic {

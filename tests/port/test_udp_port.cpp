@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "nic/udp_port.h"
-#include "nic/udp_socket.h"
-#include "nic/udp_transmitter.h"
+#include "nic/udp/udp_port.h"
+#include "nic/udp/udp_socket.h"
+#include "nic/udp/udp_transmitter.h"
 #include "tests/port/traffic.h"
 
 namespace sumwire::nic {

@@ -42,7 +42,8 @@ struct Datagram {
 
 class Network {
   public:
-    Network(unsigned ranks, const Faults& faults, std::uint64_t seed, bool checksums)
+    Network(unsigned ranks, const Faults& faults, std::uint64_t seed, bool checksums,
+            std::uint32_t peer_timeout_ms = 5000, std::uint32_t first_sequence = 0)
         : faults_(faults), random_(seed), ids_(seed), outbox_(64) {
         aggregator::Limits limits;
         limits.payload_bytes = 256;
@@ -55,10 +56,11 @@ class Network {
                            .world_size = static_cast<std::uint16_t>(ranks),
                            .payload_bytes = 256,
                            .slots = 16,
-                           .peer_timeout_ms = 5000,
+                           .peer_timeout_ms = peer_timeout_ms,
                            .checksums = checksums,
                            .float_sums = true,
                            .job = "simulated"};
+            config.first_sequence = first_sequence;
             sessions_.push_back(std::make_unique<WorkerSession>(config, now_));
         }
     }
@@ -215,16 +217,17 @@ struct Case {
     const char* name;
     unsigned ranks;
     Faults faults;
+    std::uint32_t first_sequence = 0;
 };
 
 class LossyNetwork : public testing::TestWithParam<Case> {};
 
 TEST_P(LossyNetwork, EveryRankGetsTheRightAggregates) {
-    const auto& [name, ranks, faults] = GetParam();
+    const auto& [name, ranks, faults, first_sequence] = GetParam();
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937_64 random(seed * 7919);
-        Network network(ranks, faults, seed, faults.corrupt > 0);
+        Network network(ranks, faults, seed, faults.corrupt > 0, 5000, first_sequence);
         for (unsigned rank = 0; rank < ranks; ++rank) {
             while (network.session(rank).state() == WorkerSession::State::joining)
                 network.step();
@@ -283,8 +286,32 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"perfect", 3, {}}, Case{"alone", 1, {.loss = 0.05}}, Case{"loss", 4, {.loss = 0.1}},
         Case{"duplicates", 3, {.duplicate = 0.2}}, Case{"reordering", 3, {.jitter = 2ms}},
         Case{"damage", 3, {.corrupt = 0.05}},
-        Case{"everything", 5, {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}}),
+        Case{"everything", 5, {.loss = 0.05, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms}},
+        Case{"wrap", 3, {}, 0xfffffff0},
+        Case{"wrap_and_everything",
+             4,
+             {.loss = 0.1, .duplicate = 0.1, .corrupt = 0.02, .jitter = 1ms},
+             0xfffffff0}),
     [](const auto& instance) { return instance.param.name; });
+
+// Ten seconds are eighty heartbeats of each rank, at the shortest peer timeout there is.
+TEST(LossyNetworkIdle, IdleRanksStayAliveThroughLosses) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        SCOPED_TRACE(seed);
+        Network network(3, {.loss = 0.1}, seed, false, nic::min_peer_timeout_ms);
+        for (unsigned rank = 0; rank < 3; ++rank) {
+            while (network.session(rank).state() == WorkerSession::State::joining)
+                network.step();
+        }
+        const Time end = network.now() + 10s;
+        while (network.now() < end)
+            network.step();
+        for (unsigned rank = 0; rank < 3; ++rank) {
+            EXPECT_EQ(network.session(rank).state(), WorkerSession::State::running)
+                << network.session(rank).failure().text;
+        }
+    }
+}
 
 TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
     Network network(3, {.loss = 0.1}, 5, false);
@@ -303,6 +330,29 @@ TEST(LossyNetworkFailures, ASilentRankIsNamedToAllOthers) {
         EXPECT_EQ(network.session(rank).failure().rank, 2U);
     }
     EXPECT_GE(network.now() - silence, 4900ms) << "not before the peer timeout";
+}
+
+TEST(LossyNetworkFailures, RanksThatCallDifferentCollectivesBothLearnOfIt) {
+    Network network(2, {.loss = 0.1}, 7, false);
+    for (unsigned rank = 0; rank < 2; ++rank) {
+        while (network.session(rank).state() == WorkerSession::State::joining)
+            network.step();
+    }
+    Bytes a(64);
+    Bytes b(60);
+    network.session(0).post(0, {.op = nic::Op::add_i32, .bytes = a, .token = 1});
+    network.session(1).post(0, {.op = nic::Op::add_i32, .bytes = b, .token = 1});
+    const Time posted = network.now();
+    while (network.session(0).state() == WorkerSession::State::running ||
+           network.session(1).state() == WorkerSession::State::running) {
+        ASSERT_LT(network.now(), posted + 2s);
+        network.step();
+    }
+    for (unsigned rank = 0; rank < 2; ++rank) {
+        EXPECT_EQ(network.session(rank).failure().kind,
+                  runtime::SessionFailure::Kind::contradiction);
+        EXPECT_EQ(network.session(rank).failure().rank, 1 - rank);
+    }
 }
 
 TEST(LossyNetworkFailures, ALeavingRankIsNamedToThoseWhoNeedIt) {

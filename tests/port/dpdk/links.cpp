@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "nic/dpdk/eal.h"
-#include "nic/udp_port.h"
+#include "nic/udp/udp_port.h"
 
 namespace sumwire::nic {
 namespace {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "nic/dpdk/frame.h"
+#include "nic/time.h"
 #include "tests/port/dpdk/links.h"
 #include "tests/port/traffic.h"
 
@@ -31,6 +32,12 @@ class LeftPort : public testing::Test {
         void* frame = nullptr;
         return rte_ring_dequeue(link_.left_to_right, &frame) == 0 ? static_cast<rte_mbuf*>(frame)
                                                                   : nullptr;
+    }
+    std::size_t drain() {
+        std::size_t frames = 0;
+        for (; rte_mbuf* const frame = sent(); ++frames)
+            rte_pktmbuf_free(frame);
+        return frames;
     }
     static std::span<std::byte> bytes(rte_mbuf* frame) {
         return {rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_data_len(frame)};
@@ -95,6 +102,27 @@ TEST_F(LeftPort, ARegionWaitsForItsPackets) {
         rte_pktmbuf_free(frame);
 }
 
+// As if the peer hung: its ring is full, and frames wait in the port as well.
+TEST_F(LeftPort, ARegionDoesNotWaitForeverForAPeerThatTakesNothing) {
+    const auto port = open();
+    std::vector<std::byte> memory(4096);
+    auto region = port->register_memory(memory);
+    const Message message = make_message(0, 0);
+    TxPacket packet = message.to(right);
+    packet.payload = std::span<const std::byte>(memory).first(1000);
+    packet.region = region.get();
+    while (port->transmit({&packet, 1}) == 1) {
+    }
+    const Time start = steady_now();
+    region.reset();
+    EXPECT_LT(steady_now() - start, std::chrono::seconds(10));
+    // The port goes on.
+    EXPECT_EQ(drain(), 1023U);
+    packet.region = nullptr;
+    EXPECT_EQ(port->transmit({&packet, 1}), 1U);
+    EXPECT_EQ(drain(), 1U);
+}
+
 TEST_F(LeftPort, WithoutZeroCopyThereIsNoRegion) {
     auto options = options_of("", left_address);
     options.zero_copy = false;
@@ -138,15 +166,43 @@ TEST_F(LeftPort, PushesBackWhenTheRingIsFull) {
     const std::size_t taken = port->transmit(burst);
     EXPECT_LT(taken, burst.size());
     EXPECT_EQ(port->counters().tx_would_block, burst.size() - taken);
-    std::size_t frames = 0;
-    while (rte_mbuf* const frame = sent()) {
-        rte_pktmbuf_free(frame);
-        ++frames;
-    }
-    EXPECT_EQ(frames, taken);
+    EXPECT_EQ(port->transmit(burst), 0U) << "still full";
+    EXPECT_EQ(drain(), 1023U) << "what the ring holds";
+    EXPECT_EQ(port->transmit({}), 0U);
+    EXPECT_EQ(drain(), taken - 1023) << "what was built when the ring was full";
+    EXPECT_EQ(port->counters().tx_packets, taken);
     EXPECT_GT(port->transmit(burst), 0U);
-    while (rte_mbuf* const frame = sent())
-        rte_pktmbuf_free(frame);
+    drain();
+}
+
+TEST_F(LeftPort, FramesBuiltForAFullRingGoFirstAndAsTheyWere) {
+    const auto port = open();
+    const auto messages = make_messages(1100, 64);
+    std::vector<Message> scratch = messages;
+    std::vector<TxPacket> burst;
+    for (const Message& message : scratch)
+        burst.push_back(message.to(right));
+    const std::size_t taken = port->transmit(burst);
+    ASSERT_GT(taken, 1023U);
+    ASSERT_LT(taken, burst.size());
+    // Copied payloads are the caller's again.
+    for (Message& message : std::span(scratch).first(taken))
+        std::ranges::fill(message.payload, std::byte{0xdd});
+    std::size_t arrived = 0;
+    const auto expect_in_order = [&] {
+        while (rte_mbuf* const frame = sent()) {
+            EXPECT_TRUE(messages[arrived++].equals(bytes(frame).subspan(network_header_bytes)));
+            rte_pktmbuf_free(frame);
+        }
+    };
+    expect_in_order();
+    std::array<RxPacket, 4> nothing;
+    EXPECT_EQ(port->receive(nothing), 0U) << "receiving moves them on, too";
+    expect_in_order();
+    EXPECT_EQ(arrived, taken);
+    EXPECT_EQ(port->transmit(std::span<const TxPacket>(burst).subspan(taken)), 1100 - taken);
+    expect_in_order();
+    EXPECT_EQ(arrived, 1100U);
 }
 
 TEST_F(LeftPort, BuffersOutliveTheirPort) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nic/composite_port.h"
+#include "nic/udp/udp_port.h"
 #include "tests/unit/nic/scripted_port.h"
 
 namespace sumwire::nic {
@@ -166,6 +167,56 @@ TEST_F(CompositePortTest, WaitAsksMembersInTurnForShortTimes) {
         ASSERT_EQ(script.waits.size(), 2U);
         EXPECT_LE(script.waits[0], std::chrono::milliseconds(1));
     }
+}
+
+TEST_F(CompositePortTest, WaitNapsOnceOverAMemberThatIsBlindToArrivals) {
+    scripts_[1].info.signals_arrivals = false;
+    auto port = make();
+    EXPECT_FALSE(port->info().signals_arrivals);
+    for (int i = 0; i < 3; ++i)
+        port->wait(std::chrono::milliseconds(50));
+    EXPECT_TRUE(scripts_[0].waits.empty());
+    EXPECT_TRUE(scripts_[2].waits.empty());
+    EXPECT_EQ(scripts_[1].waits,
+              (std::vector<std::chrono::microseconds>(3, std::chrono::microseconds(50))));
+}
+
+TEST_F(CompositePortTest, WaitReturnsAtOnceWhileMembersMayHoldMore) {
+    scripts_[0].to_receive = {1, 2, 3};
+    auto port = make();
+    std::array<RxPacket, 3> burst;
+    EXPECT_EQ(port->receive(burst), 3U);
+    port->wait(std::chrono::milliseconds(50));
+    for (const PortScript& script : scripts_)
+        EXPECT_TRUE(script.waits.empty());
+}
+
+TEST(CompositePort, OneWaitListensToAllSocketsAtOnce) {
+    using Clock = std::chrono::steady_clock;
+    std::vector<std::unique_ptr<PacketPort>> members;
+    for (int i = 0; i < 3; ++i) {
+        members.push_back(std::make_unique<UdpPort>(
+            UdpPortOptions{.bind = {0x7f000001, 0, 0}, .mtu = 1500, .peer = {}}));
+    }
+    const Endpoint last = members[2]->info().local;
+    CompositePort port(std::move(members));
+    std::array<RxPacket, 4> burst;
+    EXPECT_EQ(port.receive(burst), 0U);
+
+    const auto before = Clock::now();
+    port.wait(std::chrono::milliseconds(20));
+    EXPECT_GE(Clock::now() - before, std::chrono::milliseconds(20)) << "nothing came";
+
+    UdpPort sender({.bind = {0x7f000001, 0, 0}, .mtu = 1500, .peer = {}});
+    const std::array<std::byte, 64> datagram{};
+    const TxPacket packet{.to = last, .header = datagram, .payload = {}};
+    ASSERT_EQ(sender.transmit({&packet, 1}), 1U);
+    const auto start = Clock::now();
+    port.wait(std::chrono::seconds(20));
+    EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
+    ASSERT_EQ(port.receive(burst), 1U);
+    EXPECT_EQ(burst[0].from.link, 2);
+    port.release(std::span(burst).first(1));
 }
 
 TEST(CompositePort, RejectsNothingAndNesting) {

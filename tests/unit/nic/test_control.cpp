@@ -149,6 +149,19 @@ TEST(PeerLost, Layout) {
     EXPECT_TRUE(back->left);
 }
 
+TEST(Contradiction, Layout) {
+    EXPECT_EQ(written(Contradiction{0x0102, 0x0304, 0x0506, Op::max_u8}),
+              bytes("0102 0304 0506 03 00"));
+    const auto back = read_contradiction(bytes("0102 0304 0506 03 00"));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(back->other_rank, 0x0102);
+    EXPECT_EQ(back->other_bytes, 0x0304);
+    EXPECT_EQ(back->own_bytes, 0x0506);
+    EXPECT_EQ(back->other_op, Op::max_u8);
+    EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 05 00"))) << "unknown op";
+    EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 03 01"))) << "not zero";
+}
+
 TEST(Control, ShortPayloadsAreRejected) {
     const auto expect_short = [](const std::vector<std::byte>& whole, auto read) {
         ASSERT_TRUE(read(whole).has_value());
@@ -165,6 +178,8 @@ TEST(Control, ShortPayloadsAreRejected) {
                  [](std::span<const std::byte> b) { return read_refused(b); });
     expect_short(bytes("01020304"), [](std::span<const std::byte> b) { return read_pending(b); });
     expect_short(bytes("01020100"), [](std::span<const std::byte> b) { return read_peer_lost(b); });
+    expect_short(bytes("0102030405060300"),
+                 [](std::span<const std::byte> b) { return read_contradiction(b); });
 }
 
 TEST(Control, FormsThatTheLayoutExcludesAreRejected) {
@@ -179,6 +194,8 @@ TEST(Control, FormsThatTheLayoutExcludesAreRejected) {
     EXPECT_FALSE(read_join(with(join, 22, 1)).has_value()) << "reserved byte";
     EXPECT_FALSE(read_join(with(join, 15, 1)).has_value()) << "slots no power of two";
     EXPECT_FALSE(read_join(with(join, 14, 0)).has_value()) << "no slots";
+    EXPECT_FALSE(read_join(with(with(join, 14, 0), 15, 4)).has_value()) << "too few slots";
+    EXPECT_TRUE(read_join(with(with(join, 14, 0), 15, 8)).has_value());
     auto endless = join;
     std::fill(endless.begin() + 24, endless.end(), std::byte{'x'});
     EXPECT_FALSE(read_join(endless).has_value()) << "name without end";
@@ -189,12 +206,18 @@ TEST(Control, FormsThatTheLayoutExcludesAreRejected) {
     EXPECT_FALSE(read_welcome(with(welcome, 11, 0x41)).has_value()) << "no multiple of 64";
     EXPECT_FALSE(read_welcome(with(with(welcome, 10, 0), 11, 0)).has_value()) << "no payload";
     EXPECT_FALSE(read_welcome(with(welcome, 13, 1)).has_value()) << "slots no power of two";
+    EXPECT_FALSE(read_welcome(with(with(welcome, 12, 0), 13, 4)).has_value()) << "too few slots";
+    EXPECT_TRUE(read_welcome(with(with(welcome, 12, 0), 13, 8)).has_value());
+    auto hasty = welcome;
+    std::fill_n(hasty.begin() + 16, 2, std::byte{0});
+    EXPECT_FALSE(read_welcome(with(with(hasty, 18, 1), 19, 0xf3)).has_value()) << "499 ms";
+    EXPECT_TRUE(read_welcome(with(with(hasty, 18, 1), 19, 0xf4)).has_value()) << "500 ms";
     EXPECT_FALSE(read_welcome(with(welcome, 14, 4)).has_value()) << "unknown option";
     EXPECT_FALSE(read_welcome(with(welcome, 15, 1)).has_value()) << "reserved byte";
 
     const auto refused = bytes("1112131415161718 0002 0005 68656c6c6f");
     EXPECT_FALSE(read_refused(with(refused, 9, 0)).has_value()) << "code 0";
-    EXPECT_FALSE(read_refused(with(refused, 9, 7)).has_value()) << "code 7";
+    EXPECT_FALSE(read_refused(with(refused, 9, 8)).has_value()) << "code 8";
     EXPECT_FALSE(read_refused(with(refused, 10, 1) + zeros(512)).has_value()) << "text too long";
 
     EXPECT_FALSE(read_peer_lost(bytes("0102 02 00")).has_value());

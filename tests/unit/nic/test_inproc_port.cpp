@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "nic/index_pool.h"
-#include "nic/index_ring.h"
-#include "nic/inproc_port.h"
+#include "nic/inproc/index_pool.h"
+#include "nic/inproc/index_ring.h"
+#include "nic/inproc/inproc_port.h"
 #include "tests/unit/nic/bytes.h"
 
 namespace sumwire::nic {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nic/fault_options.h"
+#include "nic/fault/fault_options.h"
 #include "nic/port_spec.h"
 
 namespace sumwire::nic {

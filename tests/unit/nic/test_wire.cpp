@@ -60,6 +60,9 @@ const Vector vectors[] = {
     {"refused", {PacketType::refused}, "18 00 0000 0000000000000000 00000000 0000 00000000"},
     {"leave", {PacketType::leave}, "19 00 0000 0000000000000000 00000000 0000 00000000"},
     {"peer_lost", {PacketType::peer_lost}, "1a 00 0000 0000000000000000 00000000 0000 00000000"},
+    {"contradiction",
+     {PacketType::contradiction},
+     "1b 00 0000 0000000000000000 00000000 0000 00000000"},
 };
 
 class WireVector : public ::testing::TestWithParam<Vector> {};
@@ -81,7 +84,7 @@ TEST(Wire, RandomHeadersSurviveTheRoundTrip) {
     std::mt19937_64 random(4);
     for (int i = 0; i < 10000; ++i) {
         Header header;
-        header.type = static_cast<PacketType>(1 + random() % 10);
+        header.type = static_cast<PacketType>(1 + random() % 11);
         header.op = static_cast<Op>(random() % 5);
         header.rank = static_cast<std::uint16_t>(random());
         header.session = random();
@@ -109,7 +112,7 @@ TEST(Wire, RejectsOtherVersionsUnknownTypesAndUnknownOps) {
             datagram[0] = static_cast<std::byte>(first);
             datagram[1] = static_cast<std::byte>(second);
             const unsigned type = first & 15;
-            const bool valid = first >> 4 == 1 && type >= 1 && type <= 10 && second >> 4 <= 4;
+            const bool valid = first >> 4 == 1 && type >= 1 && type <= 11 && second >> 4 <= 4;
             ASSERT_EQ(read_header(datagram).has_value(), valid) << first << " " << second;
         }
     }
@@ -125,12 +128,28 @@ TEST(Wire, ChecksumStandsInBytes18To21BigEndian) {
     const auto payload = bytes("00112233 44556677");
     const Header header{PacketType::contribution, Op::add_i32, 1, 2, 3, 4, true};
     const auto datagram = sealed(header, payload);
-    const std::uint32_t crc = crc32c_portable(written(header) + payload);
+    const std::uint32_t crc = crc32c_portable(payload + written(header));
     ASSERT_NE(crc, 0U);
     for (unsigned i = 0; i < 4; ++i) {
         EXPECT_EQ(datagram[18 + i], static_cast<std::byte>(crc >> (24 - 8 * i)));
     }
     EXPECT_EQ(check(datagram), Checksum::right);
+}
+
+TEST(Wire, SealedDatagramByteByByte) {
+    const Header header{PacketType::contribution, Op::add_i32, 1, 2, 3, 4, true};
+    EXPECT_EQ(sealed(header, bytes("0011223344556677")),
+              bytes("11 20 0001 0000000000000002 00000003 8004 2e2ac93a 0011223344556677"));
+}
+
+TEST(Wire, ThePayloadsCrcIsEnoughToSeal) {
+    const auto payload = bytes("00112233445566778899");
+    for (const std::uint16_t rank : {0, 1, 2}) {
+        const Header header{PacketType::result, Op::add_i32, rank, 2, 3, 4, true};
+        auto head = written(header);
+        seal(std::span<std::byte, header_bytes>(head), crc32c(payload));
+        EXPECT_EQ(head + payload, sealed(header, payload));
+    }
 }
 
 TEST(Wire, WithoutSealTheChecksumIsAbsent) {
@@ -151,7 +170,7 @@ std::vector<std::byte> payload_with_crc_zero(const std::vector<std::byte>& heade
         std::vector<std::byte> payload;
         for (int i = 0; i < 4; ++i)
             payload.push_back(static_cast<std::byte>(word >> (8 * i)));
-        return crc32c_portable(header + payload);
+        return crc32c_portable(payload + header);
     };
     const std::uint32_t base = crc_of(0);
     std::array<std::uint32_t, 32> effect{};  // reduced so that row i leads with its own bit

@@ -69,13 +69,14 @@ class Script : public testing::Test {
         deliver({.type = type, .rank = rank, .session = id}, payload);
     }
 
-    void welcome(std::uint16_t payload = 128, std::uint16_t slots = 16) {
+    void welcome(std::uint16_t payload = 128, std::uint16_t slots = 16,
+                 std::uint32_t peer_timeout_ms = 2000) {
         poll();
         deliver_control(PacketType::welcome, nic::Welcome{.nonce = nonce,
                                                           .answered_bytes = nic::header_bytes + 128,
                                                           .payload_bytes = payload,
                                                           .slots = slots,
-                                                          .peer_timeout_ms = 2000});
+                                                          .peer_timeout_ms = peer_timeout_ms});
         ASSERT_EQ(session->state(), WorkerSession::State::running);
     }
 
@@ -160,6 +161,16 @@ TEST_F(WorkerSessionTest, SaysThatNobodyAnswered) {
     poll();
     ASSERT_EQ(session->state(), WorkerSession::State::failed);
     EXPECT_EQ(session->failure().kind, SessionFailure::Kind::no_answer);
+}
+
+TEST_F(WorkerSessionTest, JoinsForeverIfToldTo) {
+    config.join_timeout = std::chrono::milliseconds::max();
+    session.emplace(config, now);
+    for (int i = 0; i < 100; ++i) {
+        poll();
+        now += 1h;
+        ASSERT_EQ(session->state(), WorkerSession::State::joining);
+    }
 }
 
 TEST_F(WorkerSessionTest, SaysWhichRankIsMissing) {
@@ -304,7 +315,48 @@ TEST_F(WorkerSessionTest, FailsWhenAPeerIsLost) {
     EXPECT_EQ(session->failure().rank, 2U);
 }
 
-TEST_F(WorkerSessionTest, BeatsWhileIdleAndNoticesASilentAggregator) {
+TEST_F(WorkerSessionTest, FailsAtOnceWhenAnotherRankSentSomethingElse) {
+    welcome();
+    Bytes message(64);
+    session->post(0, {.op = nic::Op::add_i32, .bytes = message, .token = 1});
+    nic::Header header = poll().at(0).header;
+    header.type = PacketType::contradiction;
+    Bytes payload(nic::Contradiction::bytes);
+    nic::write(
+        nic::Contradiction{
+            .other_rank = 2, .other_bytes = 40, .own_bytes = 64, .other_op = nic::Op::bit_or},
+        payload);
+    nic::Header old = header;
+    old.sequence -= 16;
+    deliver(old, payload);
+    EXPECT_EQ(session->state(), WorkerSession::State::running) << "of a use that is over";
+    deliver(header, payload);
+    ASSERT_EQ(session->state(), WorkerSession::State::failed);
+    EXPECT_EQ(session->failure().kind, SessionFailure::Kind::contradiction);
+    EXPECT_EQ(session->failure().rank, 2U);
+    for (const char* part : {"rank 2", "bitwise or of 40 bytes", "sum of integers of 64 bytes",
+                             "same collectives in the same order"}) {
+        EXPECT_THAT(session->failure().text, testing::HasSubstr(part));
+    }
+}
+
+TEST_F(WorkerSessionTest, BeatsWhileIdle) {
+    welcome();
+    int beats = 0;
+    const Time start = now;
+    while (now - start < 10s) {
+        now += 10ms;
+        for (const Sent& packet : poll()) {
+            if (packet.header.type != PacketType::heartbeat) continue;
+            ++beats;
+            deliver(packet.header, {});
+        }
+    }
+    EXPECT_EQ(session->state(), WorkerSession::State::running);
+    EXPECT_NEAR(beats, 40, 2) << "every 250 ms for 10 s";
+}
+
+TEST_F(WorkerSessionTest, BeatsOftenerOnceUnansweredAndNoticesASilentAggregator) {
     welcome();
     int beats = 0;
     const Time start = now;
@@ -315,9 +367,30 @@ TEST_F(WorkerSessionTest, BeatsWhileIdleAndNoticesASilentAggregator) {
         }
     }
     EXPECT_EQ(session->failure().kind, SessionFailure::Kind::aggregator_lost);
-    EXPECT_NEAR(beats, 8, 1) << "every 250 ms for 2 s";
+    EXPECT_GE(beats, 20);
+    EXPECT_LE(beats, 30);
     EXPECT_GE(now - start, 2s);
     EXPECT_LE(now - start, 2100ms);
+}
+
+TEST_F(WorkerSessionTest, BeatsFourTimesInTheShortestPeerTimeout) {
+    welcome(128, 16, nic::min_peer_timeout_ms);
+    int beats = 0;
+    const Time start = now;
+    while (now - start < 5s) {
+        now += 1ms;
+        for (const Sent& packet : poll()) {
+            if (packet.header.type != PacketType::heartbeat) continue;
+            ++beats;
+            deliver(packet.header, {});
+        }
+    }
+    EXPECT_NEAR(beats, 40, 1) << "every 125 ms";
+}
+
+TEST_F(WorkerSessionTest, RejectsAPeerTimeoutThatAFewLossesExceed) {
+    config.join.peer_timeout_ms = nic::min_peer_timeout_ms - 1;
+    EXPECT_THROW(WorkerSession(config, now), std::invalid_argument);
 }
 
 TEST_F(WorkerSessionTest, SaysFarewell) {

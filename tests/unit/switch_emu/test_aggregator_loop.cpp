@@ -1,14 +1,21 @@
 // The loop around the aggregator, over the in-process port, with real threads.
 #include <gtest/gtest.h>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "nic/inproc_port.h"
+#include "nic/inproc/inproc_port.h"
 #include "script.h"
 #include "switch_emu/aggregator_loop.h"
 #include "switch_emu/embedded_aggregator.h"
@@ -28,6 +35,21 @@ AggregatorLoop::Options options() {
     AggregatorLoop::Options options;
     options.polling = nic::Polling::sleep;
     return options;
+}
+
+Bytes join_datagram(const std::string& job, std::uint16_t rank, std::uint16_t world_size,
+                    std::uint32_t peer_timeout_ms) {
+    const nic::Join join{.nonce = 1000U + rank,
+                         .rank = rank,
+                         .world_size = world_size,
+                         .payload_bytes = 1024,
+                         .slots = 8,
+                         .peer_timeout_ms = peer_timeout_ms,
+                         .float_sums = true,
+                         .job = job};
+    Bytes payload(nic::Join::bytes);
+    nic::write(join, payload);
+    return datagram({.type = nic::PacketType::join, .rank = rank}, payload);
 }
 
 // A worker's side by hand: one datagram out, answers in.
@@ -66,16 +88,7 @@ class Client {
     }
 
     void join(std::uint16_t rank, std::uint16_t world_size) {
-        const nic::Join join{.nonce = 1000U + rank,
-                             .rank = rank,
-                             .world_size = world_size,
-                             .payload_bytes = 1024,
-                             .slots = 8,
-                             .peer_timeout_ms = 60'000,
-                             .job = "job"};
-        Bytes payload(nic::Join::bytes);
-        nic::write(join, payload);
-        send(datagram({.type = nic::PacketType::join, .rank = rank}, payload));
+        send(join_datagram("job", rank, world_size, 60'000));
     }
 
     nic::Header header(nic::PacketType type, std::uint16_t rank, std::uint64_t session) const {
@@ -86,6 +99,80 @@ class Client {
     nic::Endpoint aggregator_;
     std::unique_ptr<nic::InprocPort> port_;
 };
+
+// Two ranks of one job join and fall silent, while a rank of another fills every burst.
+class SaturatedPort final : public nic::PacketPort {
+  public:
+    explicit SaturatedPort(std::size_t receive_capacity = 0) {
+        info_.max_datagram = 9000;
+        info_.receive_capacity = receive_capacity;
+        joins_ = {join_datagram("silent", 0, 2, 500), join_datagram("silent", 1, 2, 500),
+                  join_datagram("busy", 2, 3, 60'000)};
+    }
+
+    // Takes nothing for rank 0 of the silent job.
+    void block_rank_0() { blocked_ = endpoint_of(0); }
+
+    // Of rank 1 of the silent job.
+    bool welcomed() const { return welcomed_; }
+    bool told() const { return told_; }
+
+    const nic::PortInfo& info() const override { return info_; }
+    std::size_t transmit(std::span<const nic::TxPacket> burst) override {
+        std::size_t taken = 0;
+        for (; taken < burst.size() && burst[taken].to != blocked_; ++taken) {
+            const auto header = nic::read_header(burst[taken].header);
+            if (!header || header->rank != 1) continue;
+            if (header->type == nic::PacketType::welcome) welcomed_ = true;
+            if (header->type == nic::PacketType::peer_lost) told_ = true;
+        }
+        return taken;
+    }
+    std::size_t receive(std::span<nic::RxPacket> burst) override {
+        for (nic::RxPacket& packet : burst) {
+            const std::size_t index = std::min(next_, joins_.size() - 1);
+            packet = {endpoint_of(static_cast<unsigned>(index)), joins_[index], nullptr};
+            ++next_;
+        }
+        return burst.size();
+    }
+    void release(std::span<const nic::RxPacket>) override {}
+    void wait(std::chrono::microseconds) override {}
+    std::unique_ptr<nic::MemoryRegion> register_memory(std::span<std::byte>) override {
+        return nullptr;
+    }
+    nic::PortCounters counters() const override { return {}; }
+
+  private:
+    nic::PortInfo info_;
+    std::vector<Bytes> joins_;
+    std::size_t next_ = 0;
+    nic::Endpoint blocked_;
+    std::atomic<bool> welcomed_ = false;
+    std::atomic<bool> told_ = false;
+};
+
+TEST(SaturatedLoop, ADestinationThatTakesNothingHoldsUpNoOther) {
+    SaturatedPort port;
+    port.block_rank_0();
+    AggregatorLoop loop(port, options());
+    std::jthread thread([&](const std::stop_token& stop) { loop.run(stop); });
+    const Time deadline = steady_now() + 20s;
+    while (!port.told() && steady_now() < deadline)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(port.welcomed());
+    EXPECT_GE(loop.statistics().dropped_answers, 1U);
+}
+
+TEST(SaturatedLoop, NoticesSilentRanksThoughItsQueueIsNeverEmpty) {
+    SaturatedPort port;
+    AggregatorLoop loop(port, options());
+    std::jthread thread([&](const std::stop_token& stop) { loop.run(stop); });
+    const Time deadline = steady_now() + 20s;
+    while (!port.told() && steady_now() < deadline)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(port.told());
+}
 
 class Loop : public testing::TestWithParam<nic::Polling> {};
 
@@ -138,11 +225,47 @@ INSTANTIATE_TEST_SUITE_P(Pollings, Loop,
                          testing::Values(nic::Polling::automatic, nic::Polling::spin,
                                          nic::Polling::yield, nic::Polling::sleep));
 
+#if defined(__x86_64__)
+// 5 + 5 quanta of the smallest subnormal.
+TEST(LoopArithmetic, SubnormalsAreAddedThoughTheProcessFlushesThem) {
+    auto port = open(1);
+    AggregatorLoop loop(*port, options());
+    std::jthread thread([&](const std::stop_token& stop) {
+        constexpr unsigned flush_to_zero_and_denormals_are_zero = 0x8040;
+        const unsigned mine = _mm_getcsr() | flush_to_zero_and_denormals_are_zero;
+        _mm_setcsr(mine);
+        loop.run(stop);
+        EXPECT_EQ(_mm_getcsr() & flush_to_zero_and_denormals_are_zero,
+                  flush_to_zero_and_denormals_are_zero)
+            << "the thread's own is back";
+    });
+    Client a(port->info().local);
+    Client b(port->info().local);
+    a.join(0, 2);
+    b.join(1, 2);
+    const auto welcome = a.expect(nic::PacketType::welcome);
+    ASSERT_TRUE(welcome);
+    nic::Header use = a.header(nic::PacketType::contribution, 0, welcome->header.session);
+    use.op = nic::Op::add_f32;
+    a.send(datagram(use, words({5})));
+    use.rank = 1;
+    b.send(datagram(use, words({5})));
+    const auto result = a.expect(nic::PacketType::result);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(to_words(result->payload), std::vector<std::uint32_t>{10});
+}
+#endif
+
 TEST(LoopSetup, PayloadIsLoweredToThePort) {
     auto port = open(1, 1500);
     const AggregatorLoop loop(*port, options());
     // 1500 - 20 (IPv4) - 8 (UDP) - 22 = 1450, in steps of 64.
     EXPECT_EQ(loop.limits().payload_bytes, 1408);
+}
+
+TEST(LoopSetup, KnowsWhatThePortHolds) {
+    SaturatedPort port(12'345);
+    EXPECT_EQ(AggregatorLoop(port, options()).limits().receive_capacity, 12'345U);
 }
 
 TEST(LoopSetup, PortWithoutRoomForAPayload) {

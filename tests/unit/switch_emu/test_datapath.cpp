@@ -33,6 +33,32 @@ void expect_results(const std::vector<Answer>& answers, const Job& job, const ni
     }
 }
 
+// The offender is told what the first rank had sent, and the first rank what the offender sent.
+void expect_contradiction(const std::vector<Answer>& answers, const nic::Header& first,
+                          std::uint16_t first_bytes, const nic::Header& offender,
+                          std::uint16_t offender_bytes) {
+    ASSERT_EQ(answers.size(), 2U);
+    const auto expect_told = [](const Answer& answer, const nic::Header& own,
+                                std::uint16_t own_bytes, const nic::Header& other,
+                                std::uint16_t other_bytes) {
+        EXPECT_EQ(answer.to, endpoint_of(own.rank));
+        EXPECT_EQ(answer.header.type, PacketType::contradiction);
+        EXPECT_EQ(answer.header.rank, own.rank);
+        EXPECT_EQ(answer.header.op, own.op);
+        EXPECT_EQ(answer.header.slot, own.slot);
+        EXPECT_EQ(answer.header.sequence, own.sequence);
+        EXPECT_EQ(answer.checksum, nic::Checksum::right);
+        const auto contradiction = nic::read_contradiction(answer.payload);
+        ASSERT_TRUE(contradiction.has_value());
+        EXPECT_EQ(contradiction->other_rank, other.rank);
+        EXPECT_EQ(contradiction->other_op, other.op);
+        EXPECT_EQ(contradiction->other_bytes, other_bytes);
+        EXPECT_EQ(contradiction->own_bytes, own_bytes);
+    };
+    expect_told(answers[0], offender, offender_bytes, first, first_bytes);
+    expect_told(answers[1], first, first_bytes, offender, offender_bytes);
+}
+
 class TwoRanks : public testing::Test {
   protected:
     nic::Header header(std::uint16_t rank, bool version = false, std::uint32_t sequence = 5) {
@@ -115,14 +141,14 @@ TEST_F(TwoRanks, PastUseIsStale) {
     expect_still_completes_to(8, 7, false, 21);
 }
 
-TEST_F(TwoRanks, FutureUseOfAnOpenVersionIsAContradiction) {
+TEST_F(TwoRanks, FutureUseOfAnOpenVersionIsPremature) {
     job.contribute(header(0), words({1}));
     EXPECT_TRUE(job.contribute(header(1, false, 21), words({2})).empty());
     EXPECT_EQ(script.statistics().malformed, 1U);
     expect_still_completes_to(5, 4);
 }
 
-TEST_F(TwoRanks, NextVersionWhileThisOneIsOpenIsAContradiction) {
+TEST_F(TwoRanks, NextVersionWhileThisOneIsOpenIsPremature) {
     job.contribute(header(0), words({1}));
     EXPECT_TRUE(job.contribute(header(1, true, 13), words({2})).empty());
     EXPECT_EQ(script.statistics().malformed, 1U);
@@ -195,8 +221,8 @@ TEST_F(TwoRanks, PayloadOfHalfAWord) {
 
 TEST_F(TwoRanks, LengthsThatDisagree) {
     job.contribute(header(0), words({1}));
-    EXPECT_TRUE(job.contribute(header(1), words({2, 3})).empty());
-    EXPECT_TRUE(job.contribute(header(1), {}).empty());
+    expect_contradiction(job.contribute(header(1), words({2, 3})), header(0), 4, header(1), 8);
+    expect_contradiction(job.contribute(header(1), {}), header(0), 4, header(1), 0);
     EXPECT_EQ(script.statistics().malformed, 2U);
     expect_still_completes_to(5, 4);
 }
@@ -205,16 +231,35 @@ TEST_F(TwoRanks, OpsThatDisagree) {
     job.contribute(header(0), words({1}));
     nic::Header other = header(1);
     other.op = Op::bit_or;
-    EXPECT_TRUE(job.contribute(other, words({2})).empty());
+    expect_contradiction(job.contribute(other, words({2})), header(0), 4, other, 4);
     EXPECT_EQ(script.statistics().malformed, 1U);
     expect_still_completes_to(5, 4);
+}
+
+TEST(Datapath, EveryRankThatAsksAgainLearnsOfAContradiction) {
+    Script script;
+    Job job(script, 3);
+    const auto use = [&](std::uint16_t rank) { return job.header(rank, 5, false, 5); };
+    job.contribute(use(0), words({1}));
+    job.contribute(use(1), words({1}));
+    job.contribute(use(2), words({1, 2}));
+    for (const std::uint16_t rank : {0, 1}) {
+        const auto answers = job.contribute(use(rank), words({1}));
+        ASSERT_EQ(answers.size(), 1U);
+        EXPECT_EQ(answers[0].header.type, PacketType::contradiction);
+        const auto contradiction = nic::read_contradiction(answers[0].payload);
+        ASSERT_TRUE(contradiction.has_value());
+        EXPECT_EQ(contradiction->other_rank, 2);
+        EXPECT_EQ(contradiction->other_bytes, 8);
+        EXPECT_EQ(contradiction->own_bytes, 4);
+    }
 }
 
 TEST_F(TwoRanks, OpSwitchedByADuplicate) {
     complete(false, 5);
     nic::Header other = header(0);
     other.op = Op::max_u8;
-    EXPECT_TRUE(job.contribute(other, words({2})).empty());
+    expect_contradiction(job.contribute(other, words({2})), header(1), 4, other, 4);
     EXPECT_EQ(script.statistics().malformed, 1U);
 }
 
@@ -242,12 +287,12 @@ TEST_F(TwoRanks, WrongChecksumIsDroppedRightOneIsTaken) {
 TEST_F(TwoRanks, AggregatorsOwnPacketTypes) {
     for (const PacketType type :
          {PacketType::result, PacketType::pending, PacketType::waiting, PacketType::welcome,
-          PacketType::refused, PacketType::peer_lost}) {
+          PacketType::refused, PacketType::peer_lost, PacketType::contradiction}) {
         nic::Header reflected = header(0);
         reflected.type = type;
         EXPECT_TRUE(job.contribute(reflected, words({1})).empty());
     }
-    EXPECT_EQ(script.statistics().malformed, 6U);
+    EXPECT_EQ(script.statistics().malformed, 7U);
 }
 
 TEST_F(TwoRanks, Garbage) {
@@ -288,6 +333,24 @@ TEST(Datapath, ChecksummedJobWantsAndGivesChecksums) {
         EXPECT_EQ(answer.checksum, nic::Checksum::right);
 }
 
+TEST(Datapath, ResultsThatAreAskedForAgainHaveTheChecksumOfTheirOwnUse) {
+    Script script;
+    Job job(script, 2, {.checksums = true});
+    for (const bool version : {false, true}) {
+        for (const std::uint16_t rank : {0, 1}) {
+            job.contribute(job.header(rank, 0, version, version ? 8 : 0),
+                           words({rank + (version ? 100U : 1U)}), true);
+        }
+    }
+    for (const bool version : {false, true}) {
+        const auto answers = job.contribute(job.header(1, 0, version, version ? 8 : 0),
+                                            words({version ? 101U : 2U}), true);
+        ASSERT_EQ(answers.size(), 1U);
+        EXPECT_EQ(answers[0].payload, words({version ? 201U : 3U}));
+        EXPECT_EQ(answers[0].checksum, nic::Checksum::right);
+    }
+}
+
 TEST(Datapath, OneRankIsItsOwnSum) {
     Script script;
     Job job(script, 1, {.float_sums = true});
@@ -304,10 +367,10 @@ class WorldSize : public testing::TestWithParam<std::uint16_t> {};
 TEST_P(WorldSize, SumsAndNamesTheLowestMissing) {
     const std::uint16_t world = GetParam();
     Script script;
-    Job job(script, world, {.payload_bytes = 64, .slots = 2});
+    Job job(script, world, {.payload_bytes = 64, .slots = 8});
     for (std::uint32_t round = 0; round < 4; ++round) {
         const auto use = [&](std::uint16_t rank) {
-            return job.header(rank, 1, round % 2 == 1, 1 + 2 * round);
+            return job.header(rank, 1, round % 2 == 1, 1 + 8 * round);
         };
         std::vector<std::uint16_t> order(world);
         std::iota(order.begin(), order.end(), std::uint16_t{0});

@@ -99,7 +99,7 @@ TEST(Joining, AgreesOnTheSmallestSizesAndLargestTimeout) {
                 {.payload_bytes = 1024, .slots = 256, .peer_timeout_ms = 9000, .float_sums = true});
     const auto answers = script.join(
         endpoint_of(2), 2, 3,
-        {.payload_bytes = 8192, .slots = 512, .peer_timeout_ms = 10, .checksums = true});
+        {.payload_bytes = 8192, .slots = 512, .peer_timeout_ms = 500, .checksums = true});
     ASSERT_EQ(answers.size(), 3U);
     for (const Answer& answer : answers) {
         const auto welcome = nic::read_welcome(answer.payload);
@@ -110,6 +110,20 @@ TEST(Joining, AgreesOnTheSmallestSizesAndLargestTimeout) {
         EXPECT_TRUE(welcome->checksums);
         EXPECT_TRUE(welcome->float_sums);
     }
+}
+
+// 256 slots were asked for. A datagram has 1046 bytes.
+TEST(Joining, SlotsAreNoMoreThanThePortHolds) {
+    const auto agreed = [](std::size_t capacity, std::uint16_t world_size) {
+        Script script({.receive_capacity = capacity});
+        return Job(script, world_size, {.slots = 256}).welcome().slots;
+    };
+    EXPECT_EQ(agreed(0, 4), 256) << "nothing is dropped";
+    EXPECT_EQ(agreed(std::size_t{1046} * 4 * 256, 4), 256);
+    EXPECT_EQ(agreed(std::size_t{1046} * 4 * 256 - 1, 4), 128);
+    EXPECT_EQ(agreed(std::size_t{1046} * 4 * 256, 8), 128) << "more ranks";
+    EXPECT_EQ(agreed(std::size_t{1} << 40U, 4), 256);
+    EXPECT_EQ(agreed(1000, 4), 8) << "the least";
 }
 
 TEST(Joining, AnswersHaveTheLengthOfTheJoin) {
@@ -158,10 +172,16 @@ TEST(Joining, GatheringIsForgottenAfterItsTimeout) {
 TEST(Refusals, WorldSizesThatDisagree) {
     Script script;
     script.join(endpoint_of(0), 0, 4);
+    expect_waiting(script.join(endpoint_of(1), 1, 2), 0, 1);
+    script.advance(100ms);
+    script.join(endpoint_of(0), 0, 4);
     const std::string text = expect_refused(script.join(endpoint_of(1), 1, 2), Refusal::world_size);
     EXPECT_TRUE(contains(text, "4") && contains(text, "2") && contains(text, "'job'")) << text;
 
     Job running(script, 2, {.job = "running"}, 1);
+    expect_waiting(script.join(endpoint_of(2, 1), 2, 3, {.job = "running"}), 0, 2);
+    script.advance(100ms);
+    running.heartbeat(1);
     expect_refused(script.join(endpoint_of(2, 1), 2, 3, {.job = "running"}), Refusal::world_size);
     EXPECT_EQ(script.statistics().refusals, 2U);
 }
@@ -169,8 +189,27 @@ TEST(Refusals, WorldSizesThatDisagree) {
 TEST(Refusals, OtherWorldSizeIsTakenOnceNobodyJoinsWithTheOld) {
     Script script;
     script.join(endpoint_of(0), 0, 4);
-    script.advance(1100ms);
+    script.advance(500ms);
+    expect_waiting(script.join(endpoint_of(1), 1, 2), 0, 1);
+    script.advance(1s);
     expect_waiting(script.join(endpoint_of(1), 1, 2), 1, 0);
+}
+
+TEST(Rivals, ARestartWithAnotherWorldSizeReplacesADeadGeneration) {
+    Script script;
+    Job dead(script, 2);
+    script.advance(500ms);
+    expect_waiting(script.join(endpoint_of(9), 0, 3, {.nonce = 77}), 0, 0);
+    expect_waiting(script.join(endpoint_of(10), 2, 3, {.nonce = 78}), 0, 2);
+    script.advance(500ms);
+    expect_waiting(script.join(endpoint_of(9), 0, 3, {.nonce = 77}), 0, 0);
+    script.advance(500ms);
+    const auto answers = script.join(endpoint_of(9), 0, 3, {.nonce = 77});
+    EXPECT_EQ(script.statistics().jobs_lost, 1U);
+    expect_waiting({answers.back()}, 1, 1);
+    script.join(endpoint_of(10), 2, 3, {.nonce = 78});
+    EXPECT_EQ(script.join(endpoint_of(11), 1, 3, {.nonce = 79}).size(), 3U);
+    EXPECT_EQ(script.statistics().refusals, 0U);
 }
 
 TEST(Refusals, RankOutOfRange) {
@@ -187,6 +226,14 @@ TEST(Refusals, Payload) {
     Script script;
     expect_refused(script.join(endpoint_of(0), 0, 2, {.payload_bytes = 0}), Refusal::payload);
     expect_refused(script.join(endpoint_of(0), 0, 2, {.payload_bytes = 1000}), Refusal::payload);
+}
+
+TEST(Refusals, PeerTimeoutThatAFewLossesExceed) {
+    Script script;
+    const std::string text = expect_refused(
+        script.join(endpoint_of(0), 0, 2, {.peer_timeout_ms = 499}), Refusal::peer_timeout);
+    EXPECT_TRUE(contains(text, "499 ms") && contains(text, "500 ms")) << text;
+    EXPECT_EQ(script.join(endpoint_of(0), 0, 1, {.peer_timeout_ms = 500}).size(), 1U);
 }
 
 TEST(Refusals, HeaderAndJoinNameDifferentRanks) {
@@ -210,7 +257,8 @@ TEST(Refusals, UnreadableJoinIsMalformed) {
     EXPECT_TRUE(
         script.send(endpoint_of(0), datagram({.type = PacketType::join}, Bytes(87))).empty());
     EXPECT_TRUE(script.join(endpoint_of(0), 0, 2, {.slots = 12}).empty());
-    EXPECT_EQ(script.statistics().malformed, 2U);
+    EXPECT_TRUE(script.join(endpoint_of(0), 0, 2, {.slots = 4}).empty());
+    EXPECT_EQ(script.statistics().malformed, 3U);
 }
 
 TEST(Refusals, MoreJobsThanAllowed) {
@@ -251,6 +299,7 @@ TEST(Refusals, LimitsThatContradictThemselves) {
     EXPECT_THROW(make({.jobs = 0}), std::invalid_argument);
     EXPECT_THROW(make({.slots_per_job = 100}), std::invalid_argument);
     EXPECT_THROW(make({.slots_per_job = 0}), std::invalid_argument);
+    EXPECT_THROW(make({.slots_per_job = 4}), std::invalid_argument);
     EXPECT_THROW(make({.payload_bytes = 100}), std::invalid_argument);
     EXPECT_THROW(make({.payload_bytes = 0}), std::invalid_argument);
 }
@@ -554,7 +603,7 @@ TEST(Silence, RememberedEndsAreBounded) {
 
 TEST(Membership, OneThousandRanks) {
     Script script;
-    Job job(script, 1024, {.payload_bytes = 64, .slots = 2});
+    Job job(script, 1024, {.payload_bytes = 64, .slots = 8});
     for (std::uint16_t rank = 0; rank < 1024; ++rank)
         EXPECT_TRUE(job.leave(rank).empty());
     EXPECT_EQ(script.statistics().jobs_finished, 1U);

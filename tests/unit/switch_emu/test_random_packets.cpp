@@ -130,8 +130,8 @@ TEST_P(RandomPackets, NeverCrash) {
                 .job = std::string(1, static_cast<char>('a' + below(6))),
                 .nonce = 1 + below(3),
                 .payload_bytes = static_cast<std::uint16_t>(64 * (1 + below(32))),
-                .slots = static_cast<std::uint16_t>(1U << below(6)),
-                .peer_timeout_ms = below(3000),
+                .slots = static_cast<std::uint16_t>(nic::min_slots << below(3)),
+                .peer_timeout_ms = 300 + below(3000),
                 .checksums = below(8) == 0,
                 .float_sums = below(2) == 0,
                 .padded = below(2) == 0};

@@ -1,4 +1,4 @@
-#include "nic/fault_port.h"
+#include "nic/fault/fault_port.h"
 
 #include <algorithm>
 
@@ -18,6 +18,8 @@ FaultPort::FaultPort(std::unique_ptr<PacketPort> inner, const FaultOptions& opti
       tx_held_(held_packets, info_.max_datagram, options.patience),
       rx_held_(held_packets, info_.max_datagram, options.patience) {
     if (options.corrupt > 0) info_.detects_corruption = false;
+    // What is held back is ready at its own time.
+    info_.arrivals_descriptor = -1;
     info_.description += " with faults (" + to_string(options) + ")";
 }
 

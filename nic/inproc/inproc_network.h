@@ -13,8 +13,8 @@
 
 #include "nic/doorbell.h"
 #include "nic/endpoint.h"
-#include "nic/index_pool.h"
-#include "nic/index_ring.h"
+#include "nic/inproc/index_pool.h"
+#include "nic/inproc/index_ring.h"
 #include "nic/port.h"
 
 namespace sumwire::nic {

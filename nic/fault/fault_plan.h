@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "nic/fault_options.h"
+#include "nic/fault/fault_options.h"
 
 namespace sumwire::nic {
 

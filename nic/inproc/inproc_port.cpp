@@ -1,15 +1,12 @@
-#include "nic/inproc_port.h"
+#include "nic/inproc/inproc_port.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "nic/wire.h"
+
 namespace sumwire::nic {
-namespace {
-
-constexpr std::size_t ip_and_udp_bytes = 20 + 8;
-
-}  // namespace
 
 InprocPort::InprocPort(const InprocPortOptions& options)
     : network_(InprocNetwork::get(options.network)),

@@ -1,4 +1,4 @@
-#include "nic/inproc_network.h"
+#include "nic/inproc/inproc_network.h"
 
 #include <fmt/format.h>
 

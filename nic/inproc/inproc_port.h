@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "nic/inproc_network.h"
+#include "nic/inproc/inproc_network.h"
 #include "nic/port.h"
 #include "nic/port_counters.h"
 

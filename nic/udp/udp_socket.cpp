@@ -1,4 +1,4 @@
-#include "nic/udp_socket.h"
+#include "nic/udp/udp_socket.h"
 
 #include <fmt/format.h>
 #include <netinet/udp.h>

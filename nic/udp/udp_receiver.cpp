@@ -1,4 +1,4 @@
-#include "nic/udp_receiver.h"
+#include "nic/udp/udp_receiver.h"
 
 #include <netinet/udp.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "nic/udp_socket.h"
+#include "nic/udp/udp_socket.h"
 #include "nic/wire.h"
 
 namespace sumwire::nic {

@@ -1,13 +1,14 @@
-#include "nic/udp_port.h"
+#include "nic/udp/udp_port.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "nic/wire.h"
+
 namespace sumwire::nic {
 namespace {
 
-constexpr std::size_t ip_and_udp_bytes = 20 + 8;
 constexpr std::size_t max_ip_bytes = 65535;
 
 }  // namespace
@@ -24,6 +25,7 @@ UdpPort::UdpPort(const UdpPortOptions& options) : socket_(options.bind) {
     info_.max_datagram = mtu - ip_and_udp_bytes;
     info_.detects_corruption = options.offload;
     info_.receive_capacity = socket_.receive_buffer();
+    info_.arrivals_descriptor = socket_.fd();
 
     const bool segment = options.offload && socket_.can_segment();
     const bool coalesce = socket_.coalesce();

@@ -1,4 +1,4 @@
-#include "nic/fault_plan.h"
+#include "nic/fault/fault_plan.h"
 
 #include <array>
 

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "nic/fault_options.h"
-#include "nic/fault_plan.h"
-#include "nic/held_packets.h"
+#include "nic/fault/fault_options.h"
+#include "nic/fault/fault_plan.h"
+#include "nic/fault/held_packets.h"
 #include "nic/port.h"
 
 namespace sumwire::nic {

@@ -1,4 +1,4 @@
-#include "nic/udp_transmitter.h"
+#include "nic/udp/udp_transmitter.h"
 
 #include <netinet/udp.h>
 
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nic/udp_socket.h"
+#include "nic/udp/udp_socket.h"
 
 namespace sumwire::nic {
 namespace {

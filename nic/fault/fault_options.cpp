@@ -1,4 +1,4 @@
-#include "nic/fault_options.h"
+#include "nic/fault/fault_options.h"
 
 #include <fmt/format.h>
 

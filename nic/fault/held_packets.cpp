@@ -1,4 +1,4 @@
-#include "nic/held_packets.h"
+#include "nic/fault/held_packets.h"
 
 #include <algorithm>
 #include <functional>

@@ -9,9 +9,9 @@
 
 #include "nic/port.h"
 #include "nic/port_counters.h"
-#include "nic/udp_receiver.h"
-#include "nic/udp_socket.h"
-#include "nic/udp_transmitter.h"
+#include "nic/udp/udp_receiver.h"
+#include "nic/udp/udp_socket.h"
+#include "nic/udp/udp_transmitter.h"
 
 namespace sumwire::nic {
 
