@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 
-#include <cstdio>
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -15,7 +15,9 @@
 
 namespace sumwire {
 
-struct Work::State : runtime::Completion {};
+struct Work::State : runtime::Completion {
+    using Completion::Completion;
+};
 
 void Work::wait() const {
     if (state_) state_->wait();
@@ -30,7 +32,7 @@ void Work::then(std::function<void(std::exception_ptr)> f) const {
     if (state_) {
         state_->then(std::move(f));
     } else {
-        f(nullptr);
+        runtime::call_back(f, nullptr, runtime::Log());
     }
 }
 
@@ -140,12 +142,11 @@ void check_arguments(const Options& options, const void* pointer, std::size_t co
     }
 }
 
-void note(const Options& options, LogLevel level, const std::string& text) {
-    if (options.log) {
-        options.log(level, text);
-    } else if (level == LogLevel::warning) {
-        std::fprintf(stderr, "sumwire: %s\n", text.c_str());
-    }
+// What slows the whole process down is worth one warning, not one for each communicator.
+void note_environment(const runtime::Log& log) {
+    static std::atomic<bool> noted = false;
+    const std::string note = nic::eal_note();
+    if (!note.empty() && !noted.exchange(true)) log(LogLevel::warning, note);
 }
 
 }  // namespace
@@ -158,8 +159,9 @@ Communicator::~Communicator() = default;
 Communicator Communicator::create(const Options& options) {
     const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
     Communicator communicator(std::make_unique<Impl>(runtime::resolve(options, environment)));
-    note(options, LogLevel::info, communicator.description());
-    if (const std::string eal = nic::eal_note(); !eal.empty()) note(options, LogLevel::info, eal);
+    const runtime::Log& log = *communicator.impl_->core->log();
+    log(LogLevel::info, communicator.description());
+    note_environment(log);
     return communicator;
 }
 
@@ -193,7 +195,7 @@ Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, R
 Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op,
                               Codec codec, Arithmetic arithmetic) {
     check_arguments(impl_->core->options(), pointer, count, type, codec, arithmetic);
-    auto state = std::make_shared<Work::State>();
+    auto state = std::make_shared<Work::State>(impl_->core->log());
     if (count == 0) {
         state->finish(nullptr);
         return Work(std::move(state));
@@ -204,16 +206,13 @@ Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, R
                          .reduction = convert(op),
                          .codec = convert(codec),
                          .arithmetic = convert(arithmetic),
-                         .deadline = steady_now() + impl_->core->options().deadline,
                          .completion = state});
     return Work(std::move(state));
 }
 
 void Communicator::barrier() {
-    auto state = std::make_shared<Work::State>();
-    impl_->core->submit({.kind = runtime::Operation::Kind::barrier,
-                         .deadline = steady_now() + impl_->core->options().deadline,
-                         .completion = state});
+    auto state = std::make_shared<Work::State>(impl_->core->log());
+    impl_->core->submit({.kind = runtime::Operation::Kind::barrier, .completion = state});
     state->wait();
 }
 

@@ -11,6 +11,7 @@
 
 #include "gpu/device.h"
 #include "nic/port_spec.h"
+#include "runtime/deadline.h"
 
 namespace sumwire::runtime {
 
@@ -65,7 +66,8 @@ std::uint64_t random_nonce() {
 
 }  // namespace
 
-Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
+Core::Core(const ResolvedOptions& resolved)
+    : resolved_(resolved), log_(std::make_shared<Log>(resolved.options.log)) {
     const Options& options = resolved_.options;
     try {
         if (resolved_.embed) embedded_ = start_embedded_aggregator(*resolved_.embed);
@@ -85,9 +87,10 @@ Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
                    .checksums = options.checksums || !port_->info().detects_corruption,
                    .float_sums = options.float_sums,
                    .job = options.job};
-    config.join_timeout = options.join_timeout;
+    const Time now = steady_now();
+    config.join_timeout = deadline_after(now, options.join_timeout) - now;
     config.max_messages = CollectiveEngine::max_messages;
-    session_ = std::make_unique<WorkerSession>(config, steady_now());
+    session_ = std::make_unique<WorkerSession>(config, now);
     join();
     engine_ = std::make_unique<CollectiveEngine>(gpu::host_device(), *port_, *session_,
                                                  static_cast<std::uint32_t>(options.world_size));
@@ -239,6 +242,7 @@ void Core::check_ends(Time now) {
                 : std::string(
                       "nothing says which rank is late; raise Options::deadline if the "
                       "network is this slow");
+    // submit gives later operations later deadlines: it is the oldest one's that has passed.
     throw DeadlineExceeded(fmt::format("{}{} did not end within its deadline: {}", prefix(),
                                        engine_->describe_oldest(), who));
 }
@@ -276,6 +280,8 @@ void Core::submit(Operation operation) {
     {
         const std::lock_guard lock(mutex_);
         if (over_) std::rethrow_exception(over_);
+        // Under the lock, so that deadlines come in the order of operations.
+        operation.deadline = deadline_after(steady_now(), resolved_.options.deadline);
         submitted_.push_back(std::move(operation));
         has_submissions_.store(true, std::memory_order_release);
     }

@@ -18,6 +18,7 @@
 #include "nic/time.h"
 #include "runtime/communicator/resolved_options.h"
 #include "runtime/engine/collective_engine.h"
+#include "runtime/log.h"
 #include "runtime/session/worker_session.h"
 
 namespace sumwire::runtime {
@@ -30,7 +31,8 @@ class Core : public std::enable_shared_from_this<Core> {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    // Thread-safe. Throws what ended the communicator if it is over.
+    // Gives the operation its deadline and hands it to the thread. Thread-safe. Throws what ended
+    // the communicator if it is over.
     void submit(Operation operation);
 
     // Leaves the job and ends the thread; operations under way fail. Called once. From a
@@ -38,6 +40,7 @@ class Core : public std::enable_shared_from_this<Core> {
     void stop();
 
     const Options& options() const { return resolved_.options; }
+    const std::shared_ptr<const Log>& log() const { return log_; }
     nic::PacketPort& port() { return *port_; }
     Statistics statistics() const;
     std::string description() const;
@@ -61,6 +64,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::string prefix() const;
 
     ResolvedOptions resolved_;
+    std::shared_ptr<const Log> log_;
     std::unique_ptr<EmbeddedAggregator> embedded_;
     std::unique_ptr<nic::PacketPort> port_;
     std::unique_ptr<WorkerSession> session_;

@@ -83,7 +83,8 @@ struct Options {
 
     // create: until every rank has joined.
     std::chrono::milliseconds join_timeout{30'000};
-    // Each collective, from its call to its end.
+    // Each collective, from its call to its end. This and join_timeout may be as large as
+    // milliseconds::max(), which never comes.
     std::chrono::milliseconds deadline{60'000};
     // A rank that is silent for this long counts as lost. The largest of all ranks holds.
     std::chrono::milliseconds peer_timeout{5'000};
@@ -114,7 +115,10 @@ class Work {
     bool wait_for(std::chrono::nanoseconds timeout) const;
     bool done() const;  // ended, well or not
     // Calls `f` once the operation has ended: at once if it has, else from the progress thread, which
-    // it must not block. `f` gets null, or the failure.
+    // it must not block. `f` gets null, or the failure. What it throws goes no further, whichever
+    // thread calls it: Options::log gets a warning, and other callbacks are called all the same.
+    // `f` may close the communicator; the progress thread then ends by itself, before the process
+    // exits.
     void then(std::function<void(std::exception_ptr)> f) const;
 
   private:
