@@ -43,16 +43,19 @@ struct Buffer::Impl {
     bool pinned = false;
     std::unique_ptr<nic::MemoryRegion> region;
 
-    Impl(std::shared_ptr<runtime::Core> the_core, gpu::DeviceBuffer buffer,
-         std::span<std::byte> bytes)
-        : core(std::move(the_core)), owned(std::move(buffer)), memory(bytes) {
+    // The caller's memory. Locking it is the caller's business: locks do not nest, so unlocking
+    // here would undo the caller's own.
+    Impl(std::shared_ptr<runtime::Core> the_core, std::span<std::byte> bytes)
+        : core(std::move(the_core)), memory(bytes) {
+        region = core->port().register_memory(memory);
+    }
+    // Our own memory, which is unmapped in the end, and thereby unlocked.
+    Impl(std::shared_ptr<runtime::Core> the_core, gpu::DeviceBuffer buffer, std::size_t bytes)
+        : core(std::move(the_core)), owned(std::move(buffer)), memory(owned.bytes().first(bytes)) {
         pinned = mlock(memory.data(), memory.size()) == 0;
         region = core->port().register_memory(memory);
     }
-    ~Impl() {
-        region.reset();
-        if (pinned) munlock(memory.data(), memory.size());
-    }
+    ~Impl() { region.reset(); }
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 };
@@ -177,14 +180,13 @@ Buffer Communicator::register_buffer(void* pointer, std::size_t bytes) {
         throw SetupError("register_buffer needs a pointer and a size above 0");
     }
     return Buffer(std::make_unique<Buffer::Impl>(
-        impl_->core, gpu::DeviceBuffer(), std::span(static_cast<std::byte*>(pointer), bytes)));
+        impl_->core, std::span(static_cast<std::byte*>(pointer), bytes)));
 }
 
 Buffer Communicator::allocate(std::size_t bytes) {
     if (bytes == 0) throw SetupError("allocate needs a size above 0");
-    gpu::DeviceBuffer buffer = gpu::host_device().allocate(bytes);
-    const auto memory = buffer.bytes().first(bytes);
-    return Buffer(std::make_unique<Buffer::Impl>(impl_->core, std::move(buffer), memory));
+    return Buffer(
+        std::make_unique<Buffer::Impl>(impl_->core, gpu::host_device().allocate(bytes), bytes));
 }
 
 Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op) {

@@ -128,7 +128,7 @@ class Work {
     std::shared_ptr<State> state_;
 };
 
-// Memory known to the communicator: pinned, and registered with its port. Move-only; deregisters on
+// Memory known to the communicator and registered with its port. Move-only; deregisters on
 // destruction. Destroy it after the operations on it have ended; it may outlive the communicator.
 class Buffer {
   public:
@@ -139,7 +139,9 @@ class Buffer {
 
     void* data() const;
     std::size_t bytes() const;
-    bool pinned() const;  // false where the system's memlock limit forbids it
+    // Whether the library has locked it into memory: what allocate returned, unless the system's
+    // memlock limit forbids it. The caller's own memory stays as the caller has it.
+    bool pinned() const;
 
   private:
     friend class Communicator;
@@ -164,9 +166,11 @@ class Communicator {
     unsigned world_size() const;
 
     // Registers the caller's memory, which must outlive the Buffer. Optional: all_reduce takes any
-    // pointer, and registered memory saves page faults and copies.
+    // pointer and is as fast with it. Codecs read gradients where they are and write what travels
+    // into memory of their own, so this version sends nothing from a Buffer.
     Buffer register_buffer(void* pointer, std::size_t bytes);
-    // Allocates registered memory: 4 KiB aligned, zeroed, in huge pages where there are some.
+    // Allocates registered memory: 4 KiB aligned, zeroed, in huge pages where there are some, and
+    // locked if possible: it saves the page faults of the first use.
     Buffer allocate(std::size_t bytes);
 
     // Replaces `count` elements at `pointer` by their sum or average over all ranks. Returns at once;

@@ -1,8 +1,11 @@
 // Sums over whole jobs in one process, against sums computed here.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <tuple>
@@ -223,6 +226,34 @@ TEST(Communicators, BuffersAreRegisteredAlignedAndUsable) {
         EXPECT_EQ(registered.data(), mine.data());
         communicator.all_reduce(mine.data() + 1, mine.size() - 1).wait();
     });
+}
+
+long locked_kilobytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmLck:")) return std::stol(line.substr(6));
+    }
+    return -1;
+}
+
+TEST(Communicators, BuffersLeaveTheCallersLocksAlone) {
+    constexpr std::size_t bytes = 256 * 1024;
+    void* const mine = std::aligned_alloc(4096, bytes);
+    if (mlock(mine, bytes) != 0) GTEST_SKIP() << "the memlock limit is below 256 KiB";
+    const long before = locked_kilobytes();
+    run_job(in_process_options(1), [&](Communicator& communicator) {
+        { const Buffer first = communicator.register_buffer(mine, bytes); }
+        EXPECT_EQ(locked_kilobytes(), before);
+        const Buffer second = communicator.register_buffer(mine, bytes);
+        EXPECT_FALSE(second.pinned());
+        {
+            const Buffer ours = communicator.allocate(bytes);
+            EXPECT_EQ(locked_kilobytes() - before, ours.pinned() ? 256 : 0);
+        }
+        EXPECT_EQ(locked_kilobytes(), before);
+    });
+    munlock(mine, bytes);
+    std::free(mine);
 }
 
 }  // namespace
