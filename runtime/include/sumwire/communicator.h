@@ -58,7 +58,8 @@ struct Options {
 
     // "host:port" of the aggregator (port 21335 if absent). Empty: $SUMWIRE_AGGREGATOR; if that is
     // empty too, rank 0 embeds an aggregator on UDP port $MASTER_PORT (21335 if unset), and the others
-    // find it at $MASTER_ADDR (127.0.0.1 if unset).
+    // find it at $MASTER_ADDR (127.0.0.1 if unset; on a loopback address it serves this machine
+    // only).
     std::string aggregator;
     // Ranks of one job share the name; jobs of different names share an aggregator. 1 to 63 bytes.
     // Empty: $SUMWIRE_JOB, else "default".
@@ -86,7 +87,8 @@ struct Options {
     // Each collective, from its call to its end. This and join_timeout may be as large as
     // milliseconds::max(), which never comes.
     std::chrono::milliseconds deadline{60'000};
-    // A rank that is silent for this long counts as lost. The largest of all ranks holds.
+    // A rank that is silent for this long counts as lost. The largest of all ranks holds. At most a
+    // day.
     std::chrono::milliseconds peer_timeout{5'000};
 
     // Notes such as fallbacks. Called from any of the library's threads; must not throw. Empty:
