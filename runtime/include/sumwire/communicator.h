@@ -59,7 +59,8 @@ struct Options {
     // "host:port" of the aggregator (port 21335 if absent). Empty: $SUMWIRE_AGGREGATOR; if that is
     // empty too, rank 0 embeds an aggregator on UDP port $MASTER_PORT (21335 if unset), and the others
     // find it at $MASTER_ADDR (127.0.0.1 if unset; on a loopback address it serves this machine
-    // only).
+    // only). Jobs whose rank 0 is in one process share the embedded aggregator, if their ports are
+    // the same; their names must differ.
     std::string aggregator;
     // Ranks of one job share the name; jobs of different names share an aggregator. 1 to 63 bytes.
     // Empty: $SUMWIRE_JOB, else "default".
@@ -154,14 +155,16 @@ class Buffer {
 
 class Communicator {
   public:
-    // Joins the job and returns when every rank has. Throws SetupError (with the remedy) or
-    // DeadlineExceeded (naming a missing rank).
+    // Joins the job and returns when every rank has. Throws SetupError (with the remedy),
+    // DeadlineExceeded (naming a missing rank), or, if one is lost again meanwhile, PeerLost or
+    // AggregatorLost.
     static Communicator create(const Options& options);
 
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
     // Leaves the job. Operations under way fail. Where rank 0 embeds the aggregator, its destructor
-    // goes on serving until the others have left, for peer_timeout at most.
+    // goes on serving until the others have left, for peer_timeout at most; of several that share
+    // one, the last does.
     ~Communicator();
 
     unsigned rank() const;
