@@ -20,9 +20,18 @@ namespace sumwire::runtime {
 
 namespace {
 
-// The longest a progress thread rests while something is under way; a submission waits for it.
+// The longest a progress thread naps in its port while something is under way. A submission that
+// comes meanwhile cannot wake it and waits for the nap's end, so naps are short as long as one is
+// likely, and longer where a rank waits and waits for another.
+constexpr auto short_nap = std::chrono::microseconds(50);
+constexpr Time short_naps_last = std::chrono::milliseconds(50);
+constexpr auto long_nap = std::chrono::microseconds(250);
+// The same where the caller asked for the least CPU time.
 constexpr auto longest_nap = std::chrono::microseconds(1000);
-// The longest it rests while nothing is: bounds how late a lost peer is noticed.
+// How long it polls on when nothing is under way any more: the next collective often follows soon,
+// and waking a blocked thread costs tens of microseconds.
+constexpr Time idle_patience = std::chrono::microseconds(200);
+// The longest it then rests: bounds how late a lost peer is noticed.
 constexpr auto longest_rest = std::chrono::milliseconds(50);
 constexpr Time deadline_check_interval = std::chrono::milliseconds(1);
 constexpr auto farewell_patience = std::chrono::milliseconds(200);
@@ -195,6 +204,7 @@ void Core::serve() {
         check_aggregator();
         check_deadlines(now);
         if (worked) {
+            last_work_ = now;
             idle_strategy.reset();
         } else {
             rest(idle_strategy, now);
@@ -204,13 +214,35 @@ void Core::serve() {
 
 void Core::rest(nic::IdleStrategy& idle_strategy, Time now) {
     if (!engine_->idle()) {
-        idle_strategy.idle(*port_, longest_nap);
+        idle_strategy.idle(*port_, nap(now));
+        return;
+    }
+    if (polls_on(now)) {
+        idle_strategy.idle(*port_, std::chrono::microseconds(0));
         return;
     }
     const auto until_deadline = session_->next_deadline() - now;
     const auto limit = std::clamp<Time>(until_deadline, std::chrono::milliseconds(1), longest_rest);
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, limit, [this] { return !submitted_.empty() || stop_.load(); });
+}
+
+std::chrono::microseconds Core::nap(Time now) const {
+    if (resolved_.polling == nic::Polling::sleep) return longest_nap;
+    return now - last_work_ < short_naps_last ? short_nap : long_nap;
+}
+
+bool Core::polls_on(Time now) const {
+    switch (resolved_.polling) {
+        case nic::Polling::spin:
+            return true;
+        case nic::Polling::sleep:
+            return false;
+        case nic::Polling::automatic:
+        case nic::Polling::yield:
+            break;
+    }
+    return now - last_work_ < idle_patience;
 }
 
 bool Core::take_submissions() {

@@ -65,6 +65,8 @@ class Core {
     void check_aggregator() const;
     void check_deadlines(Time now);
     void rest(nic::IdleStrategy& idle_strategy, Time now);
+    std::chrono::microseconds nap(Time now) const;
+    bool polls_on(Time now) const;
     std::exception_ptr to_exception(const SessionFailure& failure) const;
     std::string prefix() const;
 
@@ -75,6 +77,7 @@ class Core {
     std::unique_ptr<WorkerSession> session_;
     std::unique_ptr<CollectiveEngine> engine_;
     Time next_deadline_check_{};
+    Time last_work_{};
     bool leaves_at_once_ = false;
 
     // Packets that the session has handed out and the port has not yet taken: [sent_, polled_).

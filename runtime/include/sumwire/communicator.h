@@ -47,7 +47,13 @@ enum class Arithmetic : std::uint8_t {
     fixed32
 };
 
-enum class Polling : std::uint8_t { automatic, spin, yield, sleep };
+// What the progress thread does while it has nothing to do.
+enum class Polling : std::uint8_t {
+    automatic,  // as yield, but spins first where every polling thread can have a core
+    spin,       // never gives its core away, also while no operation is under way
+    yield,      // gives its core to whoever can run; takes short naps when it waits long
+    sleep       // naps at once, up to 1 ms: least CPU time, later answers
+};
 
 enum class LogLevel : std::uint8_t { info, warning };
 
