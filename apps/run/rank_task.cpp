@@ -17,7 +17,6 @@ void apply(const RankTask& task, Options& options) {
     if (task.deadline) {
         options.deadline = *task.deadline;
         options.join_timeout = *task.deadline;
-        options.peer_timeout = std::min(options.peer_timeout, *task.deadline);
     }
 }
 

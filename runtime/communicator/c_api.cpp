@@ -1,5 +1,8 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -20,20 +23,6 @@ struct sumwire_work {
 };
 
 namespace {
-
-static_assert(static_cast<int>(sumwire::Codec::dense) == SUMWIRE_DENSE);
-static_assert(static_cast<int>(sumwire::Codec::packed) == SUMWIRE_PACKED);
-static_assert(static_cast<int>(sumwire::Codec::sketch) == SUMWIRE_SKETCH);
-static_assert(static_cast<int>(sumwire::Arithmetic::exact) == SUMWIRE_EXACT);
-static_assert(static_cast<int>(sumwire::Arithmetic::f32) == SUMWIRE_FLOAT32);
-static_assert(static_cast<int>(sumwire::Arithmetic::fixed32) == SUMWIRE_FIXED32);
-static_assert(static_cast<int>(sumwire::Polling::automatic) == SUMWIRE_POLL_AUTOMATIC);
-static_assert(static_cast<int>(sumwire::Polling::spin) == SUMWIRE_POLL_SPIN);
-static_assert(static_cast<int>(sumwire::Polling::yield) == SUMWIRE_POLL_YIELD);
-static_assert(static_cast<int>(sumwire::Polling::sleep) == SUMWIRE_POLL_SLEEP);
-static_assert(static_cast<int>(sumwire::DataType::f32) == SUMWIRE_F32);
-static_assert(static_cast<int>(sumwire::ReduceOp::sum) == SUMWIRE_SUM);
-static_assert(static_cast<int>(sumwire::ReduceOp::average) == SUMWIRE_AVERAGE);
 
 thread_local std::string last_message;
 thread_local int last_lost_rank = -1;
@@ -96,6 +85,70 @@ std::string text(const char* string) {
     return string == nullptr ? std::string() : string;
 }
 
+// Callers pass any integer where C says enum: each known one is named, every other is refused.
+
+[[noreturn]] void refuse(const char* what, int value, const char* choices) {
+    throw sumwire::SetupError(fmt::format("{} {} is unknown: use {}", what, value, choices));
+}
+
+sumwire::Codec convert(sumwire_codec codec) {
+    switch (codec) {
+        case SUMWIRE_DENSE:
+            return sumwire::Codec::dense;
+        case SUMWIRE_PACKED:
+            return sumwire::Codec::packed;
+        case SUMWIRE_SKETCH:
+            return sumwire::Codec::sketch;
+    }
+    refuse("codec", static_cast<int>(codec), "SUMWIRE_DENSE, SUMWIRE_PACKED or SUMWIRE_SKETCH");
+}
+
+sumwire::Arithmetic convert(sumwire_arithmetic arithmetic) {
+    switch (arithmetic) {
+        case SUMWIRE_EXACT:
+            return sumwire::Arithmetic::exact;
+        case SUMWIRE_FLOAT32:
+            return sumwire::Arithmetic::f32;
+        case SUMWIRE_FIXED32:
+            return sumwire::Arithmetic::fixed32;
+    }
+    refuse("arithmetic", static_cast<int>(arithmetic),
+           "SUMWIRE_EXACT, SUMWIRE_FLOAT32 or SUMWIRE_FIXED32");
+}
+
+sumwire::Polling convert(sumwire_polling polling) {
+    switch (polling) {
+        case SUMWIRE_POLL_AUTOMATIC:
+            return sumwire::Polling::automatic;
+        case SUMWIRE_POLL_SPIN:
+            return sumwire::Polling::spin;
+        case SUMWIRE_POLL_YIELD:
+            return sumwire::Polling::yield;
+        case SUMWIRE_POLL_SLEEP:
+            return sumwire::Polling::sleep;
+    }
+    refuse("polling", static_cast<int>(polling),
+           "SUMWIRE_POLL_AUTOMATIC, SUMWIRE_POLL_SPIN, SUMWIRE_POLL_YIELD or SUMWIRE_POLL_SLEEP");
+}
+
+sumwire::DataType convert(sumwire_data_type type) {
+    switch (type) {
+        case SUMWIRE_F32:
+            return sumwire::DataType::f32;
+    }
+    refuse("data type", static_cast<int>(type), "SUMWIRE_F32");
+}
+
+sumwire::ReduceOp convert(sumwire_reduce_op op) {
+    switch (op) {
+        case SUMWIRE_SUM:
+            return sumwire::ReduceOp::sum;
+        case SUMWIRE_AVERAGE:
+            return sumwire::ReduceOp::average;
+    }
+    refuse("reduction", static_cast<int>(op), "SUMWIRE_SUM or SUMWIRE_AVERAGE");
+}
+
 sumwire::Options convert(const sumwire_options& given) {
     sumwire::Options options;
     options.rank = given.rank;
@@ -103,9 +156,9 @@ sumwire::Options convert(const sumwire_options& given) {
     options.aggregator = text(given.aggregator);
     options.job = text(given.job);
     options.port = text(given.port);
-    options.codec = static_cast<sumwire::Codec>(given.codec);
-    options.arithmetic = static_cast<sumwire::Arithmetic>(given.arithmetic);
-    options.polling = static_cast<sumwire::Polling>(given.polling);
+    options.codec = convert(given.codec);
+    options.arithmetic = convert(given.arithmetic);
+    options.polling = convert(given.polling);
     options.payload_bytes = given.payload_bytes;
     options.slots = given.slots;
     options.float_sums = given.float_sums != 0;
@@ -126,9 +179,9 @@ void sumwire_options_init(sumwire_options* options, size_t struct_size) {
     known.struct_size = struct_size;
     known.rank = defaults.rank;
     known.world_size = defaults.world_size;
-    known.codec = static_cast<sumwire_codec>(defaults.codec);
-    known.arithmetic = static_cast<sumwire_arithmetic>(defaults.arithmetic);
-    known.polling = static_cast<sumwire_polling>(defaults.polling);
+    known.codec = SUMWIRE_PACKED;
+    known.arithmetic = SUMWIRE_EXACT;
+    known.polling = SUMWIRE_POLL_AUTOMATIC;
     known.payload_bytes = defaults.payload_bytes;
     known.slots = defaults.slots;
     known.float_sums = defaults.float_sums ? 1 : 0;
@@ -208,9 +261,8 @@ sumwire_status sumwire_all_reduce(sumwire_comm* comm, void* pointer, size_t coun
     return guarded([&] {
         require(comm, "comm");
         require(work, "work");
-        *work = new sumwire_work{comm->communicator.all_reduce(pointer, count,
-                                                               static_cast<sumwire::DataType>(type),
-                                                               static_cast<sumwire::ReduceOp>(op))};
+        *work = new sumwire_work{
+            comm->communicator.all_reduce(pointer, count, convert(type), convert(op))};
     });
 }
 
@@ -222,9 +274,7 @@ sumwire_status sumwire_all_reduce_with(sumwire_comm* comm, void* pointer, size_t
         require(comm, "comm");
         require(work, "work");
         *work = new sumwire_work{comm->communicator.all_reduce(
-            pointer, count, static_cast<sumwire::DataType>(type),
-            static_cast<sumwire::ReduceOp>(op), static_cast<sumwire::Codec>(codec),
-            static_cast<sumwire::Arithmetic>(arithmetic))};
+            pointer, count, convert(type), convert(op), convert(codec), convert(arithmetic))};
     });
 }
 

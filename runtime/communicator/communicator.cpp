@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 
-#include <cstdio>
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -15,7 +15,9 @@
 
 namespace sumwire {
 
-struct Work::State : runtime::Completion {};
+struct Work::State : runtime::Completion {
+    using Completion::Completion;
+};
 
 void Work::wait() const {
     if (state_) state_->wait();
@@ -30,7 +32,7 @@ void Work::then(std::function<void(std::exception_ptr)> f) const {
     if (state_) {
         state_->then(std::move(f));
     } else {
-        f(nullptr);
+        runtime::call_back(f, nullptr, runtime::Log());
     }
 }
 
@@ -41,16 +43,19 @@ struct Buffer::Impl {
     bool pinned = false;
     std::unique_ptr<nic::MemoryRegion> region;
 
-    Impl(std::shared_ptr<runtime::Core> the_core, gpu::DeviceBuffer buffer,
-         std::span<std::byte> bytes)
-        : core(std::move(the_core)), owned(std::move(buffer)), memory(bytes) {
+    // The caller's memory. Locking it is the caller's business: locks do not nest, so unlocking
+    // here would undo the caller's own.
+    Impl(std::shared_ptr<runtime::Core> the_core, std::span<std::byte> bytes)
+        : core(std::move(the_core)), memory(bytes) {
+        region = core->port().register_memory(memory);
+    }
+    // Our own memory, which is unmapped in the end, and thereby unlocked.
+    Impl(std::shared_ptr<runtime::Core> the_core, gpu::DeviceBuffer buffer, std::size_t bytes)
+        : core(std::move(the_core)), owned(std::move(buffer)), memory(owned.bytes().first(bytes)) {
         pinned = mlock(memory.data(), memory.size()) == 0;
         region = core->port().register_memory(memory);
     }
-    ~Impl() {
-        region.reset();
-        if (pinned) munlock(memory.data(), memory.size());
-    }
+    ~Impl() { region.reset(); }
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 };
@@ -140,12 +145,11 @@ void check_arguments(const Options& options, const void* pointer, std::size_t co
     }
 }
 
-void note(const Options& options, LogLevel level, const std::string& text) {
-    if (options.log) {
-        options.log(level, text);
-    } else if (level == LogLevel::warning) {
-        std::fprintf(stderr, "sumwire: %s\n", text.c_str());
-    }
+// What slows the whole process down is worth one warning, not one for each communicator.
+void note_environment(const runtime::Log& log) {
+    static std::atomic<bool> noted = false;
+    const std::string note = nic::eal_note();
+    if (!note.empty() && !noted.exchange(true)) log(LogLevel::warning, note);
 }
 
 }  // namespace
@@ -158,8 +162,9 @@ Communicator::~Communicator() = default;
 Communicator Communicator::create(const Options& options) {
     const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
     Communicator communicator(std::make_unique<Impl>(runtime::resolve(options, environment)));
-    note(options, LogLevel::info, communicator.description());
-    if (const std::string eal = nic::eal_note(); !eal.empty()) note(options, LogLevel::info, eal);
+    const runtime::Log& log = *communicator.impl_->core->log();
+    log(LogLevel::info, communicator.description());
+    note_environment(log);
     return communicator;
 }
 
@@ -175,14 +180,13 @@ Buffer Communicator::register_buffer(void* pointer, std::size_t bytes) {
         throw SetupError("register_buffer needs a pointer and a size above 0");
     }
     return Buffer(std::make_unique<Buffer::Impl>(
-        impl_->core, gpu::DeviceBuffer(), std::span(static_cast<std::byte*>(pointer), bytes)));
+        impl_->core, std::span(static_cast<std::byte*>(pointer), bytes)));
 }
 
 Buffer Communicator::allocate(std::size_t bytes) {
     if (bytes == 0) throw SetupError("allocate needs a size above 0");
-    gpu::DeviceBuffer buffer = gpu::host_device().allocate(bytes);
-    const auto memory = buffer.bytes().first(bytes);
-    return Buffer(std::make_unique<Buffer::Impl>(impl_->core, std::move(buffer), memory));
+    return Buffer(
+        std::make_unique<Buffer::Impl>(impl_->core, gpu::host_device().allocate(bytes), bytes));
 }
 
 Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op) {
@@ -193,7 +197,7 @@ Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, R
 Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op,
                               Codec codec, Arithmetic arithmetic) {
     check_arguments(impl_->core->options(), pointer, count, type, codec, arithmetic);
-    auto state = std::make_shared<Work::State>();
+    auto state = std::make_shared<Work::State>(impl_->core->log());
     if (count == 0) {
         state->finish(nullptr);
         return Work(std::move(state));
@@ -204,16 +208,13 @@ Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, R
                          .reduction = convert(op),
                          .codec = convert(codec),
                          .arithmetic = convert(arithmetic),
-                         .deadline = steady_now() + impl_->core->options().deadline,
                          .completion = state});
     return Work(std::move(state));
 }
 
 void Communicator::barrier() {
-    auto state = std::make_shared<Work::State>();
-    impl_->core->submit({.kind = runtime::Operation::Kind::barrier,
-                         .deadline = steady_now() + impl_->core->options().deadline,
-                         .completion = state});
+    auto state = std::make_shared<Work::State>(impl_->core->log());
+    impl_->core->submit({.kind = runtime::Operation::Kind::barrier, .completion = state});
     state->wait();
 }
 

@@ -6,19 +6,32 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
+#include <cfenv>
 #include <random>
 #include <utility>
 
 #include "gpu/device.h"
 #include "nic/port_spec.h"
+#include "runtime/communicator/thread_reaper.h"
+#include "runtime/deadline.h"
 
 namespace sumwire::runtime {
 
 namespace {
 
-// The longest a progress thread rests while something is under way; a submission waits for it.
+// The longest a progress thread naps in its port while something is under way. A submission that
+// comes meanwhile cannot wake it and waits for the nap's end, so naps are short as long as one is
+// likely, and longer where a rank waits and waits for another.
+constexpr auto short_nap = std::chrono::microseconds(50);
+constexpr Time short_naps_last = std::chrono::milliseconds(50);
+constexpr auto long_nap = std::chrono::microseconds(250);
+// The same where the caller asked for the least CPU time.
 constexpr auto longest_nap = std::chrono::microseconds(1000);
-// The longest it rests while nothing is: bounds how late a lost peer is noticed.
+// How long it polls on when nothing is under way any more: the next collective often follows soon,
+// and waking a blocked thread costs tens of microseconds.
+constexpr Time idle_patience = std::chrono::microseconds(200);
+// The longest it then rests: bounds how late a lost peer is noticed.
 constexpr auto longest_rest = std::chrono::milliseconds(50);
 constexpr Time deadline_check_interval = std::chrono::milliseconds(1);
 constexpr auto farewell_patience = std::chrono::milliseconds(200);
@@ -58,6 +71,17 @@ std::uint16_t choose_slots(const Options& options, const nic::PortInfo& info,
     return static_cast<std::uint16_t>(slots);
 }
 
+void prepare_progress_thread() {
+    // The host program's signals are for its own threads.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    pthread_setname_np(pthread_self(), "sumwire");
+    // Codecs compute in IEEE arithmetic, also where the host program flushes subnormals or rounds
+    // another way: threads inherit that.
+    std::fesetenv(FE_DFL_ENV);
+}
+
 std::uint64_t random_nonce() {
     std::random_device device;
     return (static_cast<std::uint64_t>(device()) << 32U) | device();
@@ -65,10 +89,11 @@ std::uint64_t random_nonce() {
 
 }  // namespace
 
-Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
+Core::Core(const ResolvedOptions& resolved)
+    : resolved_(resolved), log_(std::make_shared<Log>(resolved.options.log)) {
     const Options& options = resolved_.options;
     try {
-        if (resolved_.embed) embedded_ = start_embedded_aggregator(*resolved_.embed);
+        if (resolved_.embed) embedded_ = share_embedded_aggregator(*resolved_.embed);
         port_ = nic::open_port(options.port, {.peer = resolved_.aggregator});
     } catch (const nic::SetupError& error) {
         throw SetupError(prefix() + error.what());
@@ -85,9 +110,10 @@ Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
                    .checksums = options.checksums || !port_->info().detects_corruption,
                    .float_sums = options.float_sums,
                    .job = options.job};
-    config.join_timeout = options.join_timeout;
+    const Time now = steady_now();
+    config.join_timeout = deadline_after(now, options.join_timeout) - now;
     config.max_messages = CollectiveEngine::max_messages;
-    session_ = std::make_unique<WorkerSession>(config, steady_now());
+    session_ = std::make_unique<WorkerSession>(config, now);
     join();
     engine_ = std::make_unique<CollectiveEngine>(gpu::host_device(), *port_, *session_,
                                                  static_cast<std::uint32_t>(options.world_size));
@@ -95,24 +121,29 @@ Core::Core(const ResolvedOptions& resolved) : resolved_(resolved) {
 
 std::shared_ptr<Core> Core::start(const ResolvedOptions& resolved) {
     std::shared_ptr<Core> core(new Core(resolved));
-    core->thread_ = std::thread([core] { core->run(); });
+    core->thread_ = std::thread([core]() mutable {
+        core->run();
+        const auto ended = core->thread_ended_;
+        core.reset();
+        ended->store(true, std::memory_order_release);
+    });
     return core;
 }
 
 void Core::stop() {
-    stop_.store(true);
     {
+        // Both at once: whoever sees the stop finds a reason to fail what is under way.
         const std::lock_guard lock(mutex_);
         if (!over_)
             over_ = std::make_exception_ptr(Error(prefix() + "the communicator was closed"));
+        stop_.store(true);
     }
     wake_.notify_all();
     if (thread_.get_id() == std::this_thread::get_id()) {
-        thread_.detach();
-        return;
+        adopt_thread(std::move(thread_), thread_ended_);
+    } else {
+        thread_.join();
     }
-    thread_.join();
-    embedded_.reset();
 }
 
 void Core::join() {
@@ -121,6 +152,7 @@ void Core::join() {
         if (pump(steady_now())) {
             idle_strategy.reset();
         } else {
+            check_aggregator();
             idle_strategy.idle(*port_, longest_nap);
         }
     }
@@ -130,23 +162,35 @@ void Core::join() {
 }
 
 void Core::run() {
-    // The host program's signals are for its own threads.
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    pthread_setname_np(pthread_self(), "sumwire");
+    prepare_progress_thread();
+    fail_operations(serve_until_over());
+    try {
+        if (leaves_at_once_) say_farewell();
+        attend();
+        say_farewell();
+    } catch (...) {
+        // Everybody who waited has been told; what is left is to be there until stop.
+        (*log_)(LogLevel::warning, message_of(std::current_exception()));
+        wait_for_stop();
+    }
+    embedded_.reset();
+}
+
+// Returns what ended the communicator, never null.
+std::exception_ptr Core::serve_until_over() {
     try {
         serve();
+    } catch (const DeadlineExceeded&) {
+        return std::current_exception();
+    } catch (const ProtocolError& error) {
+        leaves_at_once_ = true;
+        return std::make_exception_ptr(ProtocolError(prefix() + error.what()));
     } catch (...) {
-        end(std::current_exception());
+        leaves_at_once_ = session_->state() == WorkerSession::State::running;
+        return std::current_exception();
     }
-    std::exception_ptr reason;
-    {
-        const std::lock_guard lock(mutex_);
-        reason = over_;
-    }
-    end(reason);
-    say_farewell();
+    const std::lock_guard lock(mutex_);
+    return over_;
 }
 
 void Core::serve() {
@@ -156,8 +200,11 @@ void Core::serve() {
         bool worked = take_submissions();
         worked |= pump(now);
         worked |= engine_->advance();
-        check_ends(now);
+        publish_counters();
+        check_aggregator();
+        check_deadlines(now);
         if (worked) {
+            last_work_ = now;
             idle_strategy.reset();
         } else {
             rest(idle_strategy, now);
@@ -167,13 +214,35 @@ void Core::serve() {
 
 void Core::rest(nic::IdleStrategy& idle_strategy, Time now) {
     if (!engine_->idle()) {
-        idle_strategy.idle(*port_, longest_nap);
+        idle_strategy.idle(*port_, nap(now));
+        return;
+    }
+    if (polls_on(now)) {
+        idle_strategy.idle(*port_, std::chrono::microseconds(0));
         return;
     }
     const auto until_deadline = session_->next_deadline() - now;
     const auto limit = std::clamp<Time>(until_deadline, std::chrono::milliseconds(1), longest_rest);
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, limit, [this] { return !submitted_.empty() || stop_.load(); });
+}
+
+std::chrono::microseconds Core::nap(Time now) const {
+    if (resolved_.polling == nic::Polling::sleep) return longest_nap;
+    return now - last_work_ < short_naps_last ? short_nap : long_nap;
+}
+
+bool Core::polls_on(Time now) const {
+    switch (resolved_.polling) {
+        case nic::Polling::spin:
+            return true;
+        case nic::Polling::sleep:
+            return false;
+        case nic::Polling::automatic:
+        case nic::Polling::yield:
+            break;
+    }
+    return now - last_work_ < idle_patience;
 }
 
 bool Core::take_submissions() {
@@ -219,11 +288,30 @@ bool Core::transmit(Time now) {
     return taken != 0;
 }
 
-void Core::check_ends(Time now) {
-    retransmissions_.store(session_->retransmissions(), std::memory_order_relaxed);
-    chunks_.store(engine_->counters().chunks, std::memory_order_relaxed);
-    stalled_chunks_.store(engine_->counters().stalled_chunks, std::memory_order_relaxed);
+void Core::publish_counters() {
+    // Stored on change alone: readers' copies of the line stay valid meanwhile.
+    const auto publish = [](std::atomic<std::uint64_t>& copy, std::uint64_t value) {
+        if (copy.load(std::memory_order_relaxed) != value)
+            copy.store(value, std::memory_order_relaxed);
+    };
+    publish(published_.retransmissions, session_->retransmissions());
+    publish(published_.chunks, engine_->counters().chunks);
+    publish(published_.stalled_chunks, engine_->counters().stalled_chunks);
+}
 
+void Core::check_aggregator() const {
+    if (!embedded_) return;
+    const std::exception_ptr failure = embedded_->failure();
+    if (!failure) return;
+    const std::string text = fmt::format(
+        "{}the aggregator that rank 0 embeds has ended ({}); start the job again, with a "
+        "sumwire-aggregator of its own if this repeats",
+        prefix(), message_of(failure));
+    (*log_)(LogLevel::warning, text);
+    throw AggregatorLost(text);
+}
+
+void Core::check_deadlines(Time now) {
     if (session_->state() == WorkerSession::State::failed) {
         std::rethrow_exception(to_exception(session_->failure()));
     }
@@ -239,11 +327,13 @@ void Core::check_ends(Time now) {
                 : std::string(
                       "nothing says which rank is late; raise Options::deadline if the "
                       "network is this slow");
+    // submit gives later operations later deadlines: it is the oldest one's that has passed.
     throw DeadlineExceeded(fmt::format("{}{} did not end within its deadline: {}", prefix(),
                                        engine_->describe_oldest(), who));
 }
 
-void Core::end(const std::exception_ptr& failure) {
+void Core::fail_operations(const std::exception_ptr& failure) {
+    assert(failure != nullptr);  // null would report success
     std::vector<Operation> never_started;
     {
         const std::lock_guard lock(mutex_);
@@ -253,15 +343,22 @@ void Core::end(const std::exception_ptr& failure) {
     engine_->fail_all(failure);
     for (Operation& operation : never_started)
         operation.completion->finish(failure);
+}
 
-    // The session goes on for as long as the caller keeps the communicator: peers that wait see a
-    // live rank and report what they wait for, not that this rank left.
+// The session goes on for as long as the caller keeps the communicator: peers that wait see a live
+// rank and report what they wait for, not that this rank left.
+void Core::attend() {
     while (!stop_.load()) {
         if (!pump(steady_now())) {
             std::unique_lock lock(mutex_);
             wake_.wait_for(lock, longest_rest, [this] { return stop_.load(); });
         }
     }
+}
+
+void Core::wait_for_stop() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stop_.load(); });
 }
 
 void Core::say_farewell() {
@@ -276,6 +373,8 @@ void Core::submit(Operation operation) {
     {
         const std::lock_guard lock(mutex_);
         if (over_) std::rethrow_exception(over_);
+        // Under the lock, so that deadlines come in the order of operations.
+        operation.deadline = deadline_after(steady_now(), resolved_.options.deadline);
         submitted_.push_back(std::move(operation));
         has_submissions_.store(true, std::memory_order_release);
     }
@@ -314,16 +413,17 @@ Statistics Core::statistics() const {
             .wire_bytes_rx = counters.rx_bytes,
             .packets_tx = counters.tx_packets,
             .packets_rx = counters.rx_packets,
-            .retransmissions = retransmissions_.load(std::memory_order_relaxed),
-            .stalled_chunks = stalled_chunks_.load(std::memory_order_relaxed),
-            .chunks = chunks_.load(std::memory_order_relaxed)};
+            .retransmissions = published_.retransmissions.load(std::memory_order_relaxed),
+            .stalled_chunks = published_.stalled_chunks.load(std::memory_order_relaxed),
+            .chunks = published_.chunks.load(std::memory_order_relaxed)};
 }
 
 std::string Core::description() const {
     const nic::Welcome& agreed = session_->agreed();
     return fmt::format("{}port {}{}, {} bytes of data a packet, {} slots{}", prefix(),
-                       port_->info().description, embedded_ ? ", aggregator embedded here" : "",
-                       agreed.payload_bytes, agreed.slots, agreed.checksums ? ", checksums" : "");
+                       port_->info().description,
+                       resolved_.embed ? ", aggregator embedded here" : "", agreed.payload_bytes,
+                       agreed.slots, agreed.checksums ? ", checksums" : "");
 }
 
 }  // namespace sumwire::runtime

@@ -1,11 +1,12 @@
 // An aggregator inside rank 0's process, for jobs that were given no aggregator's address.
 //
 // The runtime only declares it: the program or library that is linked in the end defines
-// start_embedded_aggregator, so that the runtime does not depend on the aggregator.
+// share_embedded_aggregator, so that the runtime does not depend on the aggregator.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -24,12 +25,18 @@ struct EmbeddedAggregatorConfig {
 
 class EmbeddedAggregator {
   public:
-    // Serves until every rank has left or `linger` is over.
+    // Serves until every rank of every job has left or `linger` is over.
     virtual ~EmbeddedAggregator() = default;
+
+    // What ended its thread ahead of time; null while it serves. Cheap. Thread-safe.
+    virtual std::exception_ptr failure() const = 0;
 };
 
-// Serves from its own thread when it returns. Throws nic::SetupError with the remedy.
-std::unique_ptr<EmbeddedAggregator> start_embedded_aggregator(
+// The aggregator of this process on that port and UDP port, which serves from its own thread:
+// the one that runs already, for its jobs are told apart by their names, or a new one. Of several
+// configurations the first one's polling and the longest linger hold. While the last owner's
+// destruction lingers, waits for it. Throws nic::SetupError with the remedy. Thread-safe.
+std::shared_ptr<EmbeddedAggregator> share_embedded_aggregator(
     const EmbeddedAggregatorConfig& config);
 
 }  // namespace sumwire::runtime

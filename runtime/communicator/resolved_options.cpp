@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <string_view>
@@ -28,8 +29,7 @@ void resolve_rank(Options& options, const LaunchEnvironment& environment) {
         if (!environment.rank) {
             throw SetupError(
                 "the rank is unknown: set Options::rank, or start the program with torchrun, "
-                "mpirun "
-                "or srun, or set RANK and WORLD_SIZE");
+                "mpirun or srun, or set RANK and WORLD_SIZE");
         }
         options.rank = *environment.rank;
     }
@@ -51,6 +51,46 @@ void resolve_rank(Options& options, const LaunchEnvironment& environment) {
     }
 }
 
+// On the wire it is a number of milliseconds in 32 bits; more than a day notices nobody's loss.
+constexpr std::chrono::milliseconds longest_peer_timeout = std::chrono::hours(24);
+
+void check_times(const Options& options) {
+    const auto positive = [](const char* name, std::chrono::milliseconds value) {
+        if (value.count() <= 0) throw SetupError(fmt::format("{} must be above 0 ms", name));
+    };
+    positive("join_timeout", options.join_timeout);
+    positive("deadline", options.deadline);
+    positive("peer_timeout", options.peer_timeout);
+    if (options.peer_timeout > longest_peer_timeout) {
+        throw SetupError(fmt::format(
+            "peer_timeout is {} ms, but must not be above {} ms: choose how long a rank may be "
+            "silent before the others give it up",
+            options.peer_timeout.count(), longest_peer_timeout.count()));
+    }
+}
+
+void check_choices(const Options& options) {
+    const auto unknown = [](const char* name, int value, const char* choices) {
+        throw SetupError(fmt::format("{} {} is unknown: use {}", name, value, choices));
+    };
+    if (options.codec > Codec::sketch) {
+        unknown("codec", static_cast<int>(options.codec), "Codec::dense, packed or sketch");
+    }
+    if (options.arithmetic > Arithmetic::fixed32) {
+        unknown("arithmetic", static_cast<int>(options.arithmetic),
+                "Arithmetic::exact, f32 or fixed32");
+    }
+    if (options.polling > Polling::sleep) {
+        unknown("polling", static_cast<int>(options.polling),
+                "Polling::automatic, spin, yield or sleep");
+    }
+    if (options.codec == Codec::sketch && options.arithmetic == Arithmetic::f32) {
+        throw SetupError(
+            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another "
+            "codec with Arithmetic::f32");
+    }
+}
+
 void check_numbers(const Options& options) {
     if (options.payload_bytes % 64 != 0 || options.payload_bytes > 65472) {
         throw SetupError(fmt::format(
@@ -62,21 +102,9 @@ void check_numbers(const Options& options) {
         throw SetupError(fmt::format("slots is {}, but must be a power of two from 8 to {}",
                                      options.slots, nic::max_slots));
     }
-    const auto positive = [](const char* name, std::chrono::milliseconds value) {
-        if (value.count() <= 0) throw SetupError(fmt::format("{} must be above 0 ms", name));
-    };
-    positive("join_timeout", options.join_timeout);
-    positive("deadline", options.deadline);
-    positive("peer_timeout", options.peer_timeout);
     if (options.job.size() > nic::max_job_name) {
         throw SetupError(fmt::format("the job name '{}' has more than {} bytes; shorten it",
                                      options.job, nic::max_job_name));
-    }
-    if (options.codec == Codec::sketch && options.arithmetic == Arithmetic::f32) {
-        throw SetupError(
-            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another "
-            "codec "
-            "with Arithmetic::f32");
     }
 }
 
@@ -94,19 +122,56 @@ nic::Polling convert(Polling polling) {
     return nic::Polling::automatic;
 }
 
-// The port on which an embedded aggregator reaches workers that use `worker_port`.
-std::string embedded_port(std::string_view worker_port) {
+// The options of a port's text ("KIND:TARGET;name=value;...") that a port on the same network needs
+// as well. Not its faults, which are one port's own.
+std::string shared_options(std::string_view options, bool bind) {
+    std::string shared;
+    while (!options.empty()) {
+        const auto end = std::min(options.find(';'), options.size());
+        std::string_view option = options.substr(0, end);
+        options.remove_prefix(std::min(end + 1, options.size()));
+        if (option.starts_with("bind=")) {
+            // Of ADDRESS:PORT the address alone: the port is the worker's.
+            option = option.substr(0, option.find(':'));
+            if (!bind) continue;
+        } else if (!option.starts_with("mtu=") && !option.starts_with("offload=")) {
+            continue;
+        }
+        shared.append(";").append(option);
+    }
+    return shared;
+}
+
+bool is_loopback(std::string_view address) {
+    return address.empty() || address == "localhost" || address.starts_with("127.");
+}
+
+// The port on which an embedded aggregator reaches workers that use `worker_port` and look for it
+// at `master_address`.
+std::string embedded_port(std::string_view worker_port, std::string_view master_address) {
+    constexpr std::string_view udp = "udp";
     constexpr std::string_view in_process = "inproc:";
-    if (worker_port.starts_with("udp")) return "udp";
+    if (worker_port.starts_with(udp)) {
+        std::string_view options = worker_port.substr(udp.size());
+        if (options.starts_with(':') || options.starts_with(';')) options.remove_prefix(1);
+        // Nobody can come from elsewhere then, and nobody should.
+        if (is_loopback(master_address)) {
+            const bool numeric = master_address.starts_with("127.");
+            return fmt::format("udp:bind={}{}", numeric ? master_address : "127.0.0.1",
+                               shared_options(options, false));
+        }
+        std::string shared = shared_options(options, true);
+        return shared.empty() ? "udp" : "udp:" + shared.substr(1);
+    }
     if (worker_port.starts_with(in_process)) {
-        const auto end = worker_port.find(';');
-        return std::string(worker_port.substr(0, end)) + ";ip=127.0.0.1";
+        const auto end = std::min(worker_port.find(';'), worker_port.size());
+        return fmt::format("{};ip=127.0.0.1{}", worker_port.substr(0, end),
+                           shared_options(worker_port.substr(end), false));
     }
     throw SetupError(fmt::format(
         "no aggregator's address was given, and rank 0 cannot embed one on the port '{}'; start "
         "sumwire-aggregator and set Options::aggregator or SUMWIRE_AGGREGATOR to its address, or "
-        "use "
-        "the port 'udp'",
+        "use the port 'udp'",
         worker_port));
 }
 
@@ -131,6 +196,8 @@ ResolvedOptions resolve(const Options& given, const Get& get) {
     options.aggregator = first_of(options.aggregator, get, "SUMWIRE_AGGREGATOR", "");
     options.float_sums |= options.arithmetic == Arithmetic::f32;
     check_numbers(options);
+    check_times(options);
+    check_choices(options);
 
     resolved.polling = convert(options.polling);
     resolved.pollers =
@@ -142,7 +209,7 @@ ResolvedOptions resolve(const Options& given, const Get& get) {
     }
     const auto udp_port =
         static_cast<std::uint16_t>(environment.master_port.value_or(nic::default_udp_port));
-    const std::string embed_on = embedded_port(options.port);
+    const std::string embed_on = embedded_port(options.port, environment.master_address);
     resolved.aggregator = aggregator_endpoint(
         environment.master_address.empty() ? "127.0.0.1" : environment.master_address, udp_port);
     resolved.aggregator.port = udp_port;

@@ -1,11 +1,39 @@
 #include "runtime/engine/completion.h"
 
+#include <string>
 #include <utility>
+
+#include "nic/time.h"
+#include "runtime/deadline.h"
 
 namespace sumwire::runtime {
 
-void Completion::finish(std::exception_ptr failure) {
-    std::vector<std::function<void(std::exception_ptr)>> callbacks;
+namespace {
+
+// Called while an exception is handled. A message that cannot be composed is dropped.
+void log_current_exception(const Log& log) noexcept {
+    try {
+        log(LogLevel::warning, "a callback given to Work::then threw, and should handle itself: " +
+                                   message_of(std::current_exception()));
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+    }
+}
+
+}  // namespace
+
+void call_back(const Completion::Callback& f, const std::exception_ptr& failure,
+               const Log& log) noexcept {
+    try {
+        f(failure);
+    } catch (...) {
+        log_current_exception(log);
+    }
+}
+
+Completion::Completion(std::shared_ptr<const Log> log) : log_(std::move(log)) {}
+
+void Completion::finish(const std::exception_ptr& failure) noexcept {
+    std::vector<Callback> callbacks;
     {
         const std::lock_guard lock(mutex_);
         done_ = true;
@@ -13,8 +41,8 @@ void Completion::finish(std::exception_ptr failure) {
         callbacks.swap(callbacks_);
     }
     ended_.notify_all();
-    for (const auto& callback : callbacks)
-        callback(failure);
+    for (const Callback& callback : callbacks)
+        call_back(callback, failure, *log_);
 }
 
 bool Completion::done() const {
@@ -29,13 +57,14 @@ void Completion::wait() const {
 }
 
 bool Completion::wait_for(std::chrono::nanoseconds timeout) const {
+    const std::chrono::steady_clock::time_point until(deadline_after(steady_now(), timeout));
     std::unique_lock lock(mutex_);
-    if (!ended_.wait_for(lock, timeout, [this] { return done_; })) return false;
+    if (!ended_.wait_until(lock, until, [this] { return done_; })) return false;
     if (failure_) std::rethrow_exception(failure_);
     return true;
 }
 
-void Completion::then(std::function<void(std::exception_ptr)> f) {
+void Completion::then(Callback f) {
     std::unique_lock lock(mutex_);
     if (!done_) {
         callbacks_.push_back(std::move(f));
@@ -43,7 +72,7 @@ void Completion::then(std::function<void(std::exception_ptr)> f) {
     }
     const std::exception_ptr failure = failure_;
     lock.unlock();
-    f(failure);
+    call_back(f, failure, *log_);
 }
 
 }  // namespace sumwire::runtime

@@ -47,7 +47,13 @@ enum class Arithmetic : std::uint8_t {
     fixed32
 };
 
-enum class Polling : std::uint8_t { automatic, spin, yield, sleep };
+// What the progress thread does while it has nothing to do.
+enum class Polling : std::uint8_t {
+    automatic,  // as yield, but spins first where every polling thread can have a core
+    spin,       // never gives its core away, also while no operation is under way
+    yield,      // gives its core to whoever can run; takes short naps when it waits long
+    sleep       // naps at once, up to 1 ms: least CPU time, later answers
+};
 
 enum class LogLevel : std::uint8_t { info, warning };
 
@@ -58,7 +64,9 @@ struct Options {
 
     // "host:port" of the aggregator (port 21335 if absent). Empty: $SUMWIRE_AGGREGATOR; if that is
     // empty too, rank 0 embeds an aggregator on UDP port $MASTER_PORT (21335 if unset), and the others
-    // find it at $MASTER_ADDR (127.0.0.1 if unset).
+    // find it at $MASTER_ADDR (127.0.0.1 if unset; on a loopback address it serves this machine
+    // only). Jobs whose rank 0 is in one process share the embedded aggregator, if their ports are
+    // the same; their names must differ.
     std::string aggregator;
     // Ranks of one job share the name; jobs of different names share an aggregator. 1 to 63 bytes.
     // Empty: $SUMWIRE_JOB, else "default".
@@ -83,9 +91,11 @@ struct Options {
 
     // create: until every rank has joined.
     std::chrono::milliseconds join_timeout{30'000};
-    // Each collective, from its call to its end.
+    // Each collective, from its call to its end. This and join_timeout may be as large as
+    // milliseconds::max(), which never comes.
     std::chrono::milliseconds deadline{60'000};
-    // A rank that is silent for this long counts as lost. The largest of all ranks holds.
+    // A rank that is silent for this long counts as lost. The largest of all ranks holds. At most a
+    // day.
     std::chrono::milliseconds peer_timeout{5'000};
 
     // Notes such as fallbacks. Called from any of the library's threads; must not throw. Empty:
@@ -114,7 +124,10 @@ class Work {
     bool wait_for(std::chrono::nanoseconds timeout) const;
     bool done() const;  // ended, well or not
     // Calls `f` once the operation has ended: at once if it has, else from the progress thread, which
-    // it must not block. `f` gets null, or the failure.
+    // it must not block. `f` gets null, or the failure. What it throws goes no further, whichever
+    // thread calls it: Options::log gets a warning, and other callbacks are called all the same.
+    // `f` may close the communicator; the progress thread then ends by itself, before the process
+    // exits.
     void then(std::function<void(std::exception_ptr)> f) const;
 
   private:
@@ -124,7 +137,7 @@ class Work {
     std::shared_ptr<State> state_;
 };
 
-// Memory known to the communicator: pinned, and registered with its port. Move-only; deregisters on
+// Memory known to the communicator and registered with its port. Move-only; deregisters on
 // destruction. Destroy it after the operations on it have ended; it may outlive the communicator.
 class Buffer {
   public:
@@ -135,7 +148,9 @@ class Buffer {
 
     void* data() const;
     std::size_t bytes() const;
-    bool pinned() const;  // false where the system's memlock limit forbids it
+    // Whether the library has locked it into memory: what allocate returned, unless the system's
+    // memlock limit forbids it. The caller's own memory stays as the caller has it.
+    bool pinned() const;
 
   private:
     friend class Communicator;
@@ -146,23 +161,27 @@ class Buffer {
 
 class Communicator {
   public:
-    // Joins the job and returns when every rank has. Throws SetupError (with the remedy) or
-    // DeadlineExceeded (naming a missing rank).
+    // Joins the job and returns when every rank has. Throws SetupError (with the remedy),
+    // DeadlineExceeded (naming a missing rank), or, if one is lost again meanwhile, PeerLost or
+    // AggregatorLost.
     static Communicator create(const Options& options);
 
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
     // Leaves the job. Operations under way fail. Where rank 0 embeds the aggregator, its destructor
-    // goes on serving until the others have left, for peer_timeout at most.
+    // goes on serving until the others have left, for peer_timeout at most; of several that share
+    // one, the last does.
     ~Communicator();
 
     unsigned rank() const;
     unsigned world_size() const;
 
     // Registers the caller's memory, which must outlive the Buffer. Optional: all_reduce takes any
-    // pointer, and registered memory saves page faults and copies.
+    // pointer and is as fast with it. Codecs read gradients where they are and write what travels
+    // into memory of their own, so this version sends nothing from a Buffer.
     Buffer register_buffer(void* pointer, std::size_t bytes);
-    // Allocates registered memory: 4 KiB aligned, zeroed, in huge pages where there are some.
+    // Allocates registered memory: 4 KiB aligned, zeroed, in huge pages where there are some, and
+    // locked if possible: it saves the page faults of the first use.
     Buffer allocate(std::size_t bytes);
 
     // Replaces `count` elements at `pointer` by their sum or average over all ranks. Returns at once;

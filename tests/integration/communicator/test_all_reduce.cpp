@@ -1,12 +1,22 @@
 // Sums over whole jobs in one process, against sums computed here.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "job.h"
 
@@ -161,6 +171,57 @@ TEST(AllReduceUdp, SumsOverKernelSocketsWithAnEmbeddedAggregator) {
     unsetenv("MASTER_PORT");
 }
 
+TEST(AllReduceUdp, CommunicatorsOfSeveralJobsShareTheEmbeddedAggregator) {
+    setenv("MASTER_PORT", "31378", 1);
+    Options options = in_process_options(1);
+    options.port = "udp";
+    options.rank = 0;
+    std::vector<float> values(1000, 3.0F);
+    std::optional<Communicator> first = Communicator::create(options);
+    options.job = fresh_name();
+    {
+        auto second = Communicator::create(options);
+        second.all_reduce(values.data(), values.size()).wait();
+        first.reset();
+        second.all_reduce(values.data(), values.size()).wait();
+
+        Options pair = options;
+        pair.world_size = 2;
+        pair.job = fresh_name();
+        run_job(pair, [](Communicator& communicator) { communicator.barrier(); });
+        second.barrier();
+    }
+    // The port is free again.
+    options.job = fresh_name();
+    Communicator::create(options).barrier();
+    unsetenv("MASTER_PORT");
+}
+
+TEST(AllReduceUdp, ACommunicatorWaitsForAnEmbeddedAggregatorThatLingers) {
+    setenv("MASTER_PORT", "31379", 1);
+    Options options = in_process_options(2);
+    options.port = "udp";
+    Options later = options;
+    later.world_size = 1;
+    later.rank = 0;
+    later.job = fresh_name();
+    std::atomic<bool> left = false;
+    run_job(options, [&](Communicator& communicator) {
+        communicator.barrier();
+        if (communicator.rank() == 0) return;  // and lingers for this rank
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        std::thread leaver([&, mine = std::move(communicator)]() mutable {
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            left = true;
+            const Communicator closed = std::move(mine);
+        });
+        Communicator::create(later).barrier();
+        EXPECT_TRUE(left);
+        leaver.join();
+    });
+    unsetenv("MASTER_PORT");
+}
+
 TEST(Communicators, SeveralJobsInOneProcessDoNotMix) {
     std::vector<std::thread> jobs;
     for (std::uint64_t job = 0; job < 3; ++job) {
@@ -224,6 +285,63 @@ TEST(Communicators, BuffersAreRegisteredAlignedAndUsable) {
         communicator.all_reduce(mine.data() + 1, mine.size() - 1).wait();
     });
 }
+
+long locked_kilobytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmLck:")) return std::stol(line.substr(6));
+    }
+    return -1;
+}
+
+TEST(Communicators, BuffersLeaveTheCallersLocksAlone) {
+    constexpr std::size_t bytes = 256 * 1024;
+    void* const mine = std::aligned_alloc(4096, bytes);
+    if (mlock(mine, bytes) != 0) GTEST_SKIP() << "the memlock limit is below 256 KiB";
+    const long before = locked_kilobytes();
+    run_job(in_process_options(1), [&](Communicator& communicator) {
+        { const Buffer first = communicator.register_buffer(mine, bytes); }
+        EXPECT_EQ(locked_kilobytes(), before);
+        const Buffer second = communicator.register_buffer(mine, bytes);
+        EXPECT_FALSE(second.pinned());
+        {
+            const Buffer ours = communicator.allocate(bytes);
+            EXPECT_EQ(locked_kilobytes() - before, ours.pinned() ? 256 : 0);
+        }
+        EXPECT_EQ(locked_kilobytes(), before);
+    });
+    munlock(mine, bytes);
+    std::free(mine);
+}
+
+#if defined(__x86_64__)
+
+TEST(Communicators, SumSubnormalsInAProcessThatFlushesThem) {
+    Options options = in_process_options(2);
+    options.arithmetic = Arithmetic::f32;
+    std::vector<std::vector<float>> values(
+        2, std::vector<float>(100, std::numeric_limits<float>::denorm_min()));
+    const auto rank = [&](int index) {
+        Options mine = options;
+        mine.rank = index;
+        auto& tensor = values[static_cast<std::size_t>(index)];
+        constexpr unsigned flush_and_read_as_zero = 0x8040;
+        _mm_setcsr(_mm_getcsr() | flush_and_read_as_zero);
+        auto communicator = Communicator::create(mine);
+        communicator.all_reduce(tensor.data(), tensor.size()).wait();
+        communicator.barrier();
+    };
+    std::thread first(rank, 0);
+    std::thread second(rank, 1);
+    first.join();
+    second.join();
+    for (const auto& tensor : values) {
+        for (const float sum : tensor)
+            ASSERT_EQ(sum, 2 * std::numeric_limits<float>::denorm_min());
+    }
+}
+
+#endif
 
 }  // namespace
 }  // namespace sumwire::testing

@@ -30,6 +30,27 @@ int main(void) {
     options.rank = 0;
     options.world_size = 1;
     options.port = "inproc:c-interface";
+
+    /* Enumerators that do not exist are not taken for those that their low bits name. */
+    options.codec = (sumwire_codec)256;
+    CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_SETUP_ERROR);
+    CHECK(strstr(sumwire_error_message(), "codec 256") != NULL);
+    options.codec = SUMWIRE_PACKED;
+    options.arithmetic = (sumwire_arithmetic)257;
+    CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_SETUP_ERROR);
+    CHECK(strstr(sumwire_error_message(), "arithmetic 257") != NULL);
+    options.arithmetic = SUMWIRE_EXACT;
+    options.polling = (sumwire_polling)4;
+    CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_SETUP_ERROR);
+    CHECK(strstr(sumwire_error_message(), "polling 4") != NULL);
+    options.polling = SUMWIRE_POLL_AUTOMATIC;
+    options.peer_timeout_ms = INT64_MAX;
+    CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_SETUP_ERROR);
+    CHECK(strstr(sumwire_error_message(), "peer_timeout") != NULL);
+    options.peer_timeout_ms = 5000;
+    options.deadline_ms = INT64_MAX;
+    options.join_timeout_ms = INT64_MAX;
+
     CHECK(sumwire_comm_create(&options, NULL) == SUMWIRE_SETUP_ERROR);
     CHECK(sumwire_comm_create(&options, &comm) == SUMWIRE_OK);
     CHECK(sumwire_comm_rank(comm) == 0 && sumwire_comm_world_size(comm) == 1);
@@ -50,6 +71,12 @@ int main(void) {
     CHECK(sumwire_all_reduce_with(comm, values, 1000, SUMWIRE_F32, SUMWIRE_AVERAGE, SUMWIRE_DENSE,
                                   SUMWIRE_FLOAT32, &work) == SUMWIRE_SETUP_ERROR);
     CHECK(strstr(sumwire_error_message(), "float_sums") != NULL);
+    CHECK(sumwire_all_reduce(comm, values, 1000, (sumwire_data_type)256, SUMWIRE_SUM, &work) ==
+          SUMWIRE_SETUP_ERROR);
+    CHECK(sumwire_all_reduce(comm, values, 1000, SUMWIRE_F32, (sumwire_reduce_op)257, &work) ==
+          SUMWIRE_SETUP_ERROR);
+    CHECK(sumwire_all_reduce_with(comm, values, 1000, SUMWIRE_F32, SUMWIRE_SUM, (sumwire_codec)257,
+                                  SUMWIRE_EXACT, &work) == SUMWIRE_SETUP_ERROR);
     CHECK(sumwire_barrier(comm) == SUMWIRE_OK);
 
     sumwire_statistics statistics;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -137,6 +138,51 @@ TEST(Failures, ADeadlineNamesTheRankThatIsLate) {
     });
 }
 
+TEST(Failures, ARankThatBreaksLeavesAtOnce) {
+    Options options = in_process_options(2);
+    options.deadline = 8s;
+    std::promise<void> release;
+    auto released = release.get_future().share();
+    run_job(options, [&](Communicator& communicator) {
+        // Against the contract: the ranks call different collectives.
+        std::vector<float> values(20, 1.0F);
+        if (communicator.rank() == 1) {
+            EXPECT_THAT(message_of<ProtocolError>([&] {
+                            communicator
+                                .all_reduce(values.data(), 17, DataType::f32, ReduceOp::average,
+                                            Codec::dense, Arithmetic::exact)
+                                .wait();
+                        }),
+                        AllOf(HasSubstr("contradicts"), HasSubstr("rank 1 of 2")));
+            released.wait();
+            return;
+        }
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_THAT(message_of<PeerLost>([&] {
+                        communicator
+                            .all_reduce(values.data(), 20, DataType::f32, ReduceOp::sum,
+                                        Codec::dense, Arithmetic::exact)
+                            .wait();
+                        communicator.barrier();
+                    }),
+                    HasSubstr("rank 1 left"));
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
+        release.set_value();
+    });
+}
+
+TEST(Failures, TimesThatNeverCome) {
+    Options options = in_process_options(2);
+    options.deadline = std::chrono::milliseconds::max();
+    options.join_timeout = std::chrono::milliseconds::max();
+    run_job(options, [](Communicator& communicator) {
+        std::vector<float> values(1'000'000, 1.0F);
+        const Work work = communicator.all_reduce(values.data(), values.size());
+        EXPECT_TRUE(work.wait_for(std::chrono::nanoseconds::max()));
+        communicator.barrier();
+    });
+}
+
 TEST(Failures, WrongArguments) {
     run_job(in_process_options(1), [](Communicator& communicator) {
         std::vector<float> values(8);
@@ -193,6 +239,40 @@ TEST(Works, CallBackFromTheProgressThreadWhichMayCloseTheCommunicator) {
     EXPECT_TRUE(called.get_future().get());
     EXPECT_TRUE(work.done());
     EXPECT_EQ(values[99'999], 2.0F);
+}
+
+TEST(Works, GoOnWhenCallbacksThrow) {
+    Options options = in_process_options(2);
+    std::mutex mutex;
+    std::vector<std::string> warnings;
+    options.log = [&](LogLevel level, std::string_view text) {
+        const std::lock_guard lock(mutex);
+        if (level == LogLevel::warning) warnings.emplace_back(text);
+    };
+    const auto thrower = [](const std::exception_ptr&) { throw std::runtime_error("thrown here"); };
+    std::promise<void> late;
+    run_job(options, [&](Communicator& communicator) {
+        std::vector<float> values(100'000, 1.0F);
+        for (int i = 0; i < 3; ++i) {
+            const Work work = communicator.all_reduce(values.data(), values.size());
+            work.then(thrower);
+            work.wait();
+            work.then(thrower);
+        }
+        EXPECT_EQ(values[0], 8.0F);
+        communicator.barrier();
+        if (communicator.rank() == 1) return;
+        const Work failing = communicator.all_reduce(values.data(), values.size());
+        failing.then(thrower);
+        failing.then([&](const std::exception_ptr& failure) {
+            EXPECT_NE(failure, nullptr);
+            late.set_value();
+        });
+        EXPECT_THROW(failing.wait(), PeerLost);
+        late.get_future().wait();
+    });
+    EXPECT_EQ(warnings.size(), 13U);
+    EXPECT_THAT(warnings, ::testing::Each(HasSubstr("thrown here")));
 }
 
 TEST(Works, FailWhenTheCommunicatorIsClosed) {

@@ -112,12 +112,58 @@ TEST(ResolvedOptions, EmbedAnAggregatorInRankZeroAlone) {
     options.rank = 0;
     const auto first = resolve(options, lookup(variables));
     ASSERT_TRUE(first.embed);
-    EXPECT_EQ(first.embed->port, "udp");
+    EXPECT_EQ(first.embed->port, "udp:bind=127.0.0.5");
     EXPECT_EQ(first.embed->udp_port, 29500);
     options.rank = 1;
     const auto second = resolve(options, lookup(variables));
     EXPECT_FALSE(second.embed);
     EXPECT_EQ(nic::to_string(second.aggregator), "127.0.0.5:29500");
+}
+
+TEST(ResolvedOptions, OpenTheEmbeddedAggregatorWhereItsWorkersLookForIt) {
+    struct Place {
+        const char* master;
+        const char* worker_port;
+        const char* port;
+    };
+    for (const Place& expected : {
+             Place{"", "udp", "udp:bind=127.0.0.1"},
+             Place{"localhost", "udp;mtu=1500", "udp:bind=127.0.0.1;mtu=1500"},
+             Place{"127.0.0.1", "udp:bind=10.0.0.1;offload=off", "udp:bind=127.0.0.1;offload=off"},
+             Place{"10.0.0.1", "udp", "udp"},
+             Place{"10.0.0.1", "udp:mtu=1500;faults=loss=0.1", "udp:mtu=1500"},
+             Place{"10.0.0.1", "udp:bind=10.0.0.1:777;mtu=9000;offload=off",
+                   "udp:bind=10.0.0.1;mtu=9000;offload=off"},
+             Place{"10.0.0.1", "inproc:net;mtu=1500;ip=127.9.9.9",
+                   "inproc:net;ip=127.0.0.1;mtu=1500"},
+         }) {
+        Options options;
+        options.rank = 0;
+        options.world_size = 2;
+        options.port = expected.worker_port;
+        const Variables variables{{"MASTER_ADDR", expected.master}};
+        const auto resolved = resolve(options, lookup(variables));
+        ASSERT_TRUE(resolved.embed);
+        EXPECT_EQ(resolved.embed->port, expected.port);
+    }
+}
+
+TEST(ResolvedOptions, TakeTimesThatNeverComeAndRefuseSilenceForever) {
+    Options options;
+    options.rank = 0;
+    options.world_size = 2;
+    options.deadline = options.join_timeout = std::chrono::milliseconds::max();
+    EXPECT_EQ(error_of(options), "no error");
+    options.peer_timeout = std::chrono::hours(24);
+    EXPECT_EQ(error_of(options), "no error");
+    for (const auto too_long :
+         {std::chrono::milliseconds(24 * 3600 * 1000 + 1), std::chrono::milliseconds::max()}) {
+        options.peer_timeout = too_long;
+        EXPECT_THAT(error_of(options),
+                    testing::AllOf(testing::HasSubstr("peer_timeout"),
+                                   testing::HasSubstr(std::to_string(too_long.count())),
+                                   testing::HasSubstr("86400000")));
+    }
 }
 
 TEST(ResolvedOptions, RefuseWhatCannotWorkAndNameTheRemedy) {
@@ -147,6 +193,15 @@ TEST(ResolvedOptions, RefuseWhatCannotWorkAndNameTheRemedy) {
     bad.codec = Codec::sketch;
     bad.arithmetic = Arithmetic::f32;
     EXPECT_THAT(error_of(bad), HasSubstr("fixed32"));
+    bad = good;
+    bad.codec = static_cast<Codec>(3);
+    EXPECT_THAT(error_of(bad), AllOf(HasSubstr("codec 3"), HasSubstr("packed")));
+    bad = good;
+    bad.arithmetic = static_cast<Arithmetic>(200);
+    EXPECT_THAT(error_of(bad), AllOf(HasSubstr("arithmetic 200"), HasSubstr("exact")));
+    bad = good;
+    bad.polling = static_cast<Polling>(4);
+    EXPECT_THAT(error_of(bad), AllOf(HasSubstr("polling 4"), HasSubstr("spin")));
     bad = good;
     bad.deadline = std::chrono::milliseconds(0);
     EXPECT_THAT(error_of(bad), HasSubstr("deadline"));
