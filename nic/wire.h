@@ -14,8 +14,8 @@
 //                 computed (a CRC that comes out as 0 is sent as 0xffffffff). The payload comes
 //                 first so that what goes to many ranks is gone through once.
 //
-// The payload's length is the UDP length less the header. Data payloads are arrays of 32-bit little
-// endian words (Op::max_u8: of bytes), because both CPUs and GPUs that encode them are.
+// The payload's length is the UDP length less the header. Data payloads are arrays of the op's
+// elements, little endian, because both CPUs and GPUs that encode them are.
 // Control payloads (control.h) are big endian.
 #pragma once
 
@@ -60,8 +60,21 @@ enum class Op : std::uint8_t {
     bit_or = 1,   // bitwise or of 32-bit words
     add_i32 = 2,  // sum of 32-bit words modulo 2^32
     max_u8 = 3,   // maximum of unsigned bytes
-    add_f32 = 4   // IEEE float32 sum in rank order: ((x0 + x1) + x2) + ...
+    add_f32 = 4,  // IEEE float32 sum in rank order: ((x0 + x1) + x2) + ...
+    add_i64 = 5,  // sum of 64-bit words modulo 2^64
+    add_f64 = 6,  // IEEE float64 sum in rank order
+    max_u16 = 7,  // maximum of unsigned 16-bit words
+    max_u32 = 8,
+    max_u64 = 9
 };
+inline constexpr Op last_op = Op::max_u64;
+
+// Data payloads are a multiple of it. Op::none: 1.
+std::size_t element_bytes(Op op);
+// Whether the aggregate depends on the order of ranks.
+constexpr bool adds_in_rank_order(Op op) {
+    return op == Op::add_f32 || op == Op::add_f64;
+}
 
 // "a sum of integers" and the like, for messages to people.
 std::string_view op_text(Op op);

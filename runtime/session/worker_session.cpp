@@ -194,7 +194,7 @@ void WorkerSession::receive_result(const nic::Header& header, std::span<const st
     const Lane::Accepted accepted = lanes_[lane].accept(header, payload);
     if (accepted == Lane::Accepted::no) return;
 
-    note_answer(lane_states_[lane], in_flight_[header.slot], now);
+    note_answer(lane_states_[lane], in_flight_[header.slot], payload.size(), now);
     release(lane_states_[lane], header.slot);
     if (accepted == Lane::Accepted::message) {
         completed_[(completed_head_ + completed_count_++) % completed_.size()] =
@@ -226,11 +226,14 @@ void WorkerSession::receive_contradiction(const nic::Header& header,
                      nic::op_text(header.op), notice->own_bytes, header.slot));
 }
 
-void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {
+void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, std::size_t payload_bytes,
+                                Time now) {
+    path_.on_result(nic::frame_overhead_bytes + payload_bytes);
     window_.on_result();
     lane.last_answer = now;
     if (packet.once) {
         rtt_.add(now - packet.sent);
+        path_.sample(packet.sent, packet.delivered, now);
         lane.newest_answered = std::max(lane.newest_answered, packet.sent);
         lane.probes = 1;
     } else if (!packet.pending) {
@@ -350,6 +353,7 @@ std::size_t WorkerSession::transmit_again(Time now, std::span<SessionPacket> out
                 level.remove(links_, slot);
                 lane.sent_again += packet.once ? 1U : 0U;
                 packet = {.sent = now,
+                          .delivered = path_.delivered(),
                           .level = static_cast<std::uint8_t>(
                               std::min<std::size_t>(packet.level + 1U, levels - 1)),
                           .once = false};
@@ -372,7 +376,7 @@ std::size_t WorkerSession::transmit_fresh(Time now, std::span<SessionPacket> out
                (in_flight_count_ < window_.packets() || state.in_flight < lane_share)) {
             const auto packet = lanes_[lane].next_packet();
             if (!packet) break;
-            in_flight_[packet->slot] = {.sent = now};
+            in_flight_[packet->slot] = {.sent = now, .delivered = path_.delivered()};
             state.waiting[0].push_back(links_, packet->slot);
             ++state.in_flight;
             ++in_flight_count_;

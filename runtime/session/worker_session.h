@@ -18,6 +18,7 @@
 #include "nic/wire.h"
 #include "runtime/session/congestion_window.h"
 #include "runtime/session/lane.h"
+#include "runtime/session/path_estimator.h"
 #include "runtime/session/rtt_estimator.h"
 #include "runtime/session/slot_list.h"
 
@@ -97,6 +98,7 @@ class WorkerSession {
 
     std::optional<MissingRank> missing_rank() const { return missing_; }
     std::uint64_t retransmissions() const { return retransmissions_; }
+    const PathEstimator& path() const { return path_; }
 
   private:
     // Packets under way, by lane and by how often they were sent: each level waits twice as long as
@@ -120,6 +122,7 @@ class WorkerSession {
 
     struct InFlight {
         Time sent{};
+        std::uint64_t delivered = 0;  // of the path, when it was sent
         std::uint8_t level = 0;
         bool once = true;      // sent exactly once: its result is a sample of the round trip
         bool pending = false;  // sent again, and the aggregator said that it waits for others
@@ -132,7 +135,7 @@ class WorkerSession {
     Time level_timeout(std::size_t level) const;
     bool is_due(const LaneState& lane, const InFlight& packet, Time now) const;
     Time timeout_of(const LaneState& lane, const InFlight& packet) const;
-    void note_answer(LaneState& lane, const InFlight& packet, Time now);
+    void note_answer(LaneState& lane, const InFlight& packet, std::size_t payload_bytes, Time now);
 
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
@@ -176,6 +179,7 @@ class WorkerSession {
     std::size_t completed_head_ = 0;
     std::size_t completed_count_ = 0;
     RttEstimator rtt_;
+    PathEstimator path_;
     CongestionWindow window_{1};
     Time last_heard_{};
     Time last_sent_{};

@@ -405,7 +405,7 @@ TEST(Datapath, AllArrivalOrdersOfFourRanks) {
         std::array<Bytes, 4> payloads;
         Bytes sum;
     };
-    const std::array<Case, 5> cases{{
+    const std::array<Case, 7> cases{{
         {Op::add_f32,
          {floats({big, 1}), floats({1, 1}), floats({1, big}), floats({-big, -big})},
          floats({0, 2})},
@@ -421,6 +421,14 @@ TEST(Datapath, AllArrivalOrdersOfFourRanks) {
         {Op::max_u8,
          {words({0x01020304}), words({0x04030201}), words({0x00ff0000}), words({0x00000080})},
          words({0x04ff0380})},
+        // 0x1p53 + 1 - 0x1p53 + 1: 1 if added in rank order, in doubles.
+        {Op::add_f64,
+         {words({0, 0x43400000}), words({0, 0x3ff00000}), words({0, 0xc3400000}),
+          words({0, 0x3ff00000})},
+         words({0, 0x3ff00000})},
+        {Op::add_i64,
+         {words({0xffffffff, 0}), words({1, 0}), words({0, 0}), words({5, 7})},
+         words({5, 8})},
     }};
     std::uint32_t round = 0;
     for (const Case& c : cases) {
@@ -438,7 +446,7 @@ TEST(Datapath, AllArrivalOrdersOfFourRanks) {
             ++round;
         } while (std::ranges::next_permutation(order).found);
     }
-    EXPECT_EQ(round, 5U * 24U);
+    EXPECT_EQ(round, cases.size() * 24U);
 }
 
 TEST(Datapath, ManyRoundsOverAllSlots) {
