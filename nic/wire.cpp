@@ -95,7 +95,7 @@ std::optional<Header> read_header(std::span<const std::byte> datagram) {
     const std::uint8_t type = first & 0xf;
     if (first >> 4 != wire_version) return std::nullopt;
     if (type < static_cast<std::uint8_t>(PacketType::contribution) ||
-        type > static_cast<std::uint8_t>(PacketType::contradiction)) {
+        type > static_cast<std::uint8_t>(PacketType::closing)) {
         return std::nullopt;
     }
     if (op > static_cast<std::uint8_t>(last_op)) return std::nullopt;

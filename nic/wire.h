@@ -45,13 +45,14 @@ enum class PacketType : std::uint8_t {
     // Liveness.
     heartbeat = 4,  // worker -> aggregator: alive; answered by the same type
     // Membership; payloads in control.h.
-    join = 5,           // worker -> aggregator
-    waiting = 6,        // aggregator -> worker: joined, other ranks still missing
-    welcome = 7,        // aggregator -> worker: all ranks are here, the session begins
-    refused = 8,        // aggregator -> worker: this join cannot succeed
-    leave = 9,          // worker -> aggregator: this rank is done; answered by the same type
-    peer_lost = 10,     // aggregator -> worker: a rank left or fell silent, the session is over
-    contradiction = 11  // aggregator -> worker: another rank sent another op or length to this use
+    join = 5,            // worker -> aggregator
+    waiting = 6,         // aggregator -> worker: joined, other ranks still missing
+    welcome = 7,         // aggregator -> worker: all ranks are here, the session begins
+    refused = 8,         // aggregator -> worker: this join cannot succeed
+    leave = 9,           // worker -> aggregator: this rank is done; answered by the same type
+    peer_lost = 10,      // aggregator -> worker: a rank left or fell silent, the session is over
+    contradiction = 11,  // aggregator -> worker: another rank sent another op or length to this use
+    closing = 12         // aggregator -> worker: the aggregator ends, and the session with it
 };
 
 // How the aggregator combines the ranks' payloads of a slot.

@@ -50,6 +50,10 @@ class Aggregator {
     void expire(Time now, Outbox& out);
     Time next_deadline() const;
 
+    // Tells every rank of every running job that the aggregator ends. It must not be used
+    // afterwards.
+    void close(Outbox& out) const;
+
     // Frees the memory of jobs that have ended. Call after answers were sent and the outbox was
     // cleared; expire does it too.
     void free_ended();

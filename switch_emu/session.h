@@ -46,6 +46,7 @@ class Session {
     const Terms& terms() const { return terms_; }
     const JobStatistics& statistics() const { return statistics_; }
     std::span<Member> members() { return members_; }
+    std::span<const Member> members() const { return members_; }
 
     // The member that the header names, if the datagram came from its address.
     Member* member(const nic::Header& header, const nic::Endpoint& from) {

@@ -132,6 +132,12 @@ void WorkerSession::receive(std::span<const std::byte> datagram, Time now) {
         case nic::PacketType::contradiction:
             receive_contradiction(*header, payload);
             break;
+        case nic::PacketType::closing:
+            // Sealed in any case: a damaged packet must not end the session.
+            if (checksum != nic::Checksum::right) break;
+            fail(SessionFailure::Kind::aggregator_lost, 0,
+                 "the aggregator was shut down while the job ran; start it again, then the job");
+            break;
         default:
             break;
     }

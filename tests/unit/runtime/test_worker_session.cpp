@@ -315,6 +315,21 @@ TEST_F(WorkerSessionTest, FailsWhenAPeerIsLost) {
     EXPECT_EQ(session->failure().rank, 2U);
 }
 
+TEST_F(WorkerSessionTest, FailsAtOnceWhenTheAggregatorCloses) {
+    welcome();
+    const nic::Header closing{.type = PacketType::closing, .rank = 1, .session = session_id};
+    deliver(closing, {}, false);
+    EXPECT_EQ(session->state(), WorkerSession::State::running) << "nothing seals it";
+    nic::Header other = closing;
+    other.session = session_id + 1;
+    deliver(other, {});
+    EXPECT_EQ(session->state(), WorkerSession::State::running) << "another session's";
+    deliver(closing, {});
+    ASSERT_EQ(session->state(), WorkerSession::State::failed);
+    EXPECT_EQ(session->failure().kind, SessionFailure::Kind::aggregator_lost);
+    EXPECT_NE(session->failure().text.find("shut down"), std::string::npos);
+}
+
 TEST_F(WorkerSessionTest, FailsAtOnceWhenAnotherRankSentSomethingElse) {
     welcome();
     Bytes message(64);

@@ -285,14 +285,14 @@ TEST_F(TwoRanks, WrongChecksumIsDroppedRightOneIsTaken) {
 }
 
 TEST_F(TwoRanks, AggregatorsOwnPacketTypes) {
-    for (const PacketType type :
-         {PacketType::result, PacketType::pending, PacketType::waiting, PacketType::welcome,
-          PacketType::refused, PacketType::peer_lost, PacketType::contradiction}) {
+    for (const PacketType type : {PacketType::result, PacketType::pending, PacketType::waiting,
+                                  PacketType::welcome, PacketType::refused, PacketType::peer_lost,
+                                  PacketType::contradiction, PacketType::closing}) {
         nic::Header reflected = header(0);
         reflected.type = type;
         EXPECT_TRUE(job.contribute(reflected, words({1})).empty());
     }
-    EXPECT_EQ(script.statistics().malformed, 7U);
+    EXPECT_EQ(script.statistics().malformed, 8U);
 }
 
 TEST_F(TwoRanks, Garbage) {
