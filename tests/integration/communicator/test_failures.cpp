@@ -2,14 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "job.h"
+#include "nic/port_spec.h"
+#include "switch_emu/aggregator_loop.h"
 
 namespace sumwire::testing {
 namespace {
@@ -219,6 +223,27 @@ TEST(Failures, AMovedFromCommunicator) {
         EXPECT_THAT(message_of<Error>([&] { communicator.barrier(); }), HasSubstr("moved from"));
         EXPECT_THAT(message_of<Error>([&] { communicator.rank(); }), HasSubstr("moved from"));
         other.barrier();
+    });
+}
+
+TEST(Failures, AnAggregatorThatIsShutDown) {
+    Options options = in_process_options(2);
+    options.aggregator = "127.0.0.1";
+    const auto port = nic::open_port(options.port + ";ip=127.0.0.1",
+                                     {.udp_port = nic::default_udp_port, .peer = {}});
+    aggregator::AggregatorLoop loop(*port, {});
+    std::jthread aggregator([&](const std::stop_token& stop) { loop.run(stop); });
+    std::atomic<int> waiting = 0;
+    run_job(options, [&](Communicator& communicator) {
+        communicator.barrier();
+        if (++waiting == 2) aggregator.request_stop();
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_THAT(message_of<AggregatorLost>([&] {
+                        while (true)
+                            communicator.barrier();
+                    }),
+                    HasSubstr("shut down"));
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s) << "before the peer timeout";
     });
 }
 
