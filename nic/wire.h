@@ -41,7 +41,8 @@ enum class PacketType : std::uint8_t {
     // Data.
     contribution = 1,  // worker -> aggregator: one rank's payload for a slot
     result = 2,        // aggregator -> worker: the aggregate of all ranks
-    pending = 3,       // aggregator -> worker: a duplicate arrived, the slot still waits for others
+    pending = 3,       // aggregator -> worker: a duplicate arrived, the slot still waits for others;
+                       // or, naming the addressee: for this rank, whose packet may be lost
     // Liveness.
     heartbeat = 4,  // worker -> aggregator: alive; answered by the same type
     // Membership; payloads in control.h.

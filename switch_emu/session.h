@@ -87,6 +87,7 @@ class Session {
     void tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
                       Outbox& out) const;
     void tell_pending(const nic::Header& header, Outbox& out) const;
+    void remind(const nic::Header& use, std::uint16_t present, Outbox& out) const;
     void send_results(const nic::Header& contribution, Outbox& out);
     void send_result(std::uint16_t rank, const nic::Header& contribution, Outbox& out) const;
 

@@ -34,8 +34,22 @@ class PathEstimator {
     }
 
     bool known() const { return recent_.samples + earlier_.samples != 0; }
+    // never if unknown.
     Time round_trip() const { return std::min(recent_.round_trip, earlier_.round_trip); }
     double bytes_per_second() const { return std::max(recent_.rate, earlier_.rate); }
+
+    // How long to wait for a result before asking for it. From the shortest round trip: most
+    // results also wait for a slower rank, or for a packet that another rank lost, which would make
+    // everybody patient just when losses are many. Asking too early costs one packet.
+    Time timeout() const {
+        if (!known()) return initial_timeout;
+        return std::clamp(2 * round_trip(), min_timeout, max_timeout);
+    }
+
+    // Below a scheduler's time slice, a timeout measures the machine's load, not a loss.
+    static constexpr Time min_timeout = std::chrono::milliseconds(5);
+    static constexpr Time initial_timeout = std::chrono::milliseconds(50);
+    static constexpr Time max_timeout = std::chrono::milliseconds(500);
 
   private:
     static constexpr Time period = std::chrono::milliseconds(100);

@@ -19,7 +19,6 @@
 #include "runtime/session/congestion_window.h"
 #include "runtime/session/lane.h"
 #include "runtime/session/path_estimator.h"
-#include "runtime/session/rtt_estimator.h"
 #include "runtime/session/slot_list.h"
 
 namespace sumwire::runtime {
@@ -107,6 +106,7 @@ class WorkerSession {
 
     struct LaneState {
         std::array<SlotList, levels> waiting;
+        SlotList asked_for;  // by the aggregator: to be sent again at once
         std::uint32_t in_flight = 0;
         std::uint32_t sent_again = 0;  // of those, more than once
         // How many may be under way again after a timeout. A timeout alone tells a late rank from a
@@ -124,8 +124,9 @@ class WorkerSession {
         Time sent{};
         std::uint64_t delivered = 0;  // of the path, when it was sent
         std::uint8_t level = 0;
-        bool once = true;      // sent exactly once: its result is a sample of the round trip
-        bool pending = false;  // sent again, and the aggregator said that it waits for others
+        bool once = true;        // sent exactly once: its result is a sample of the round trip
+        bool pending = false;    // sent again, and the aggregator said that it waits for others
+        bool asked_for = false;  // in that list
     };
 
     void begin_running(const nic::Welcome& welcome, std::uint64_t session, Time now);
@@ -139,12 +140,16 @@ class WorkerSession {
 
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
-    void receive_pending(const nic::Header& header, std::span<const std::byte> payload);
+    void receive_pending(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_contradiction(const nic::Header& header, std::span<const std::byte> payload);
     void release(LaneState& lane, std::uint32_t slot);
 
     std::size_t transmit_join(Time now, std::span<SessionPacket> out);
     std::size_t transmit_again(Time now, std::span<SessionPacket> out);
+    void send_again(std::size_t lane, std::uint32_t slot, Time now, SessionPacket& out);
+    SlotList& list_of(LaneState& lane, const InFlight& packet) const {
+        return packet.asked_for ? lane.asked_for : lane.waiting[packet.level];
+    }
     std::size_t transmit_fresh(Time now, std::span<SessionPacket> out);
     std::size_t transmit_heartbeat(Time now, std::span<SessionPacket> out);
     Time next_heartbeat() const;
@@ -178,7 +183,6 @@ class WorkerSession {
     std::vector<std::uint64_t> completed_;  // a ring
     std::size_t completed_head_ = 0;
     std::size_t completed_count_ = 0;
-    RttEstimator rtt_;
     PathEstimator path_;
     CongestionWindow window_{1};
     Time last_heard_{};

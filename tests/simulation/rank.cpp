@@ -17,7 +17,7 @@ namespace {
 using runtime::WorkerSession;
 using namespace std::chrono_literals;
 
-constexpr Time call_deadline = 500s;
+constexpr Time call_deadline = 20s;
 constexpr std::int64_t largest = 1 << 13;  // times 1,024 ranks it is below 2^24
 
 // What the engine asks a port for: nothing, it sends through the session.

@@ -50,7 +50,7 @@ struct Schedule {
     Time aggregator_ends = never;
     Time aggregator_begins = never;
     // Every run must end within this, in virtual time.
-    Time deadline = std::chrono::seconds(900);
+    Time deadline = std::chrono::seconds(60);
 
     // Nothing but what a network does to packets: every all_reduce must complete.
     bool harmless() const;

@@ -98,17 +98,20 @@ TEST_F(TwoRanks, EmptyPayloadIsABarrier) {
 
 TEST_F(TwoRanks, DuplicateOfPartialIsAnsweredPending) {
     job.contribute(header(0), words({1}));
+    // Rank 0, who asked, and rank 1, who is missing, learn the same.
     const auto answers = job.contribute(header(0), words({1}));
-    ASSERT_EQ(answers.size(), 1U);
-    EXPECT_EQ(answers[0].to, job.endpoint(0));
-    EXPECT_EQ(answers[0].header.type, PacketType::pending);
-    EXPECT_EQ(answers[0].header.rank, 0);
-    EXPECT_EQ(answers[0].header.sequence, 5U);
-    EXPECT_EQ(answers[0].header.slot, 5);
-    const auto pending = nic::read_pending(answers[0].payload);
-    ASSERT_TRUE(pending.has_value());
-    EXPECT_EQ(pending->present, 1);
-    EXPECT_EQ(pending->missing_rank, 1);
+    ASSERT_EQ(answers.size(), 2U);
+    for (std::uint16_t rank = 0; rank < 2; ++rank) {
+        EXPECT_EQ(answers[rank].to, job.endpoint(rank));
+        EXPECT_EQ(answers[rank].header.type, PacketType::pending);
+        EXPECT_EQ(answers[rank].header.rank, rank);
+        EXPECT_EQ(answers[rank].header.sequence, 5U);
+        EXPECT_EQ(answers[rank].header.slot, 5);
+        const auto pending = nic::read_pending(answers[rank].payload);
+        ASSERT_TRUE(pending.has_value());
+        EXPECT_EQ(pending->present, 1);
+        EXPECT_EQ(pending->missing_rank, 1);
+    }
     EXPECT_EQ(script.statistics().duplicates, 1U);
     expect_still_completes_to(3, 2);
 }
@@ -379,11 +382,20 @@ TEST_P(WorldSize, SumsAndNamesTheLowestMissing) {
             const std::uint32_t value = order[i] + 1U;
             ASSERT_TRUE(job.contribute(use(order[i]), words({value, round})).empty());
             const auto answers = job.contribute(use(order[i]), words({value, round}));
-            ASSERT_EQ(answers.size(), 1U);
-            const auto pending = nic::read_pending(answers[0].payload);
-            ASSERT_TRUE(pending.has_value());
-            EXPECT_EQ(pending->present, i + 1);
-            EXPECT_EQ(pending->missing_rank, i);
+            // Where most are there, the lowest four that are missing are reminded.
+            const std::size_t missing = order.size() - 1 - i;
+            const std::size_t reminded =
+                2 * (i + 1) < world ? 0 : std::min<std::size_t>(missing, 4);
+            ASSERT_EQ(answers.size(), 1 + reminded);
+            for (std::size_t a = 0; a < answers.size(); ++a) {
+                const auto pending = nic::read_pending(answers[a].payload);
+                ASSERT_TRUE(pending.has_value());
+                EXPECT_EQ(pending->present, i + 1);
+                EXPECT_EQ(pending->missing_rank, i + (a == 0 ? 0 : a - 1));
+                if (a != 0) {
+                    EXPECT_EQ(answers[a].header.rank, pending->missing_rank);
+                }
+            }
         }
         const std::uint32_t last = order.back() + 1U;
         expect_results(job.contribute(use(order.back()), words({last, round})), job, use(0),
