@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "apps/support/polling_option.h"
 #include "nic/control.h"
 #include "nic/endpoint.h"
 #include "nic/wire.h"
@@ -36,15 +37,6 @@ std::string multiple_of_64(const std::string& text) {
         return {};
     }
     return fmt::format("{} must be a multiple of 64 from 64 to 65472", text);
-}
-
-std::string way_of_polling(const std::string& text) {
-    try {
-        nic::parse_polling(text);
-        return {};
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
 }
 
 }  // namespace
@@ -87,7 +79,7 @@ std::optional<AggregatorOptions> parse_aggregator_options(int argc, const char* 
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
     app.add_option("--polling", polling, "auto, spin, yield or sleep")
-        ->check(CLI::Validator(way_of_polling, "", "polling"))
+        ->check(CLI::Validator(check_polling, "", "polling"))
         ->capture_default_str();
     app.add_option("--pollers", options.pollers,
                    "Polling threads on this machine, workers included, for --polling auto")

@@ -26,15 +26,16 @@
 
 namespace sumwire {
 
-enum class DataType : std::uint8_t { f32 };
+enum class DataType : std::uint8_t { f32, bf16, f16, f64, i32, i64 };
 
-enum class ReduceOp : std::uint8_t { sum, average };
+enum class ReduceOp : std::uint8_t { sum, average, minimum, maximum };
 
 // How a chunk travels. All are lossless in `exact` arithmetic.
 enum class Codec : std::uint8_t {
     dense,   // every element: one round trip, two with exact and fixed32
     packed,  // index first, then the values that some rank has: least bytes
-    sketch   // index and count sketch: one round trip once the sparsity is known
+    sketch,  // index and count sketch: one round trip once the sparsity is known
+    automatic
 };
 
 enum class Arithmetic : std::uint8_t {
@@ -74,7 +75,7 @@ struct Options {
     // How packets travel: "udp", "inproc:NAME", "dpdk:DEVICE;ip=..."; empty: $SUMWIRE_PORT, else "udp".
     std::string port;
 
-    Codec codec = Codec::packed;
+    Codec codec = Codec::automatic;
     Arithmetic arithmetic = Arithmetic::exact;
 
     Polling polling = Polling::automatic;
@@ -112,6 +113,9 @@ struct Statistics {
     std::uint64_t retransmissions = 0;
     std::uint64_t stalled_chunks = 0;  // sketches that needed the repair round
     std::uint64_t chunks = 0;
+    std::uint64_t dense_chunks = 0;
+    std::uint64_t packed_chunks = 0;
+    std::uint64_t sketch_chunks = 0;
 };
 
 // An operation under way. Copies refer to the same operation.

@@ -7,7 +7,7 @@
 
 #include "apps/bench/allreduce_rows.h"
 #include "apps/bench/expected_sums.h"
-#include "apps/bench/statistics.h"
+#include "apps/support/statistics.h"
 
 namespace sumwire::apps {
 namespace {
