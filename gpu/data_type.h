@@ -8,6 +8,10 @@ namespace sumwire::gpu {
 
 enum class DataType : std::uint8_t { f32, bf16, f16, f64, i32, i64 };
 
+constexpr bool is_integer(DataType type) {
+    return type == DataType::i32 || type == DataType::i64;
+}
+
 constexpr std::size_t size_of(DataType type) {
     switch (type) {
         case DataType::bf16:

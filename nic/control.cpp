@@ -209,7 +209,7 @@ std::optional<PeerLostNotice> read_peer_lost(std::span<const std::byte> payload)
 std::optional<Contradiction> read_contradiction(std::span<const std::byte> payload) {
     if (payload.size() < Contradiction::bytes || payload[7] != std::byte{0}) return std::nullopt;
     const auto op = static_cast<std::uint8_t>(payload[6]);
-    if (op > static_cast<std::uint8_t>(Op::add_f32)) return std::nullopt;
+    if (op > static_cast<std::uint8_t>(last_op)) return std::nullopt;
     Contradiction contradiction;
     contradiction.other_rank = load_big<std::uint16_t>(payload.data());
     contradiction.other_bytes = load_big<std::uint16_t>(payload.data() + 2);

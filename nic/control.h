@@ -38,7 +38,8 @@ struct Join {
     std::uint16_t slots = 0;  // wanted; a power of two from min_slots to max_slots
     std::uint32_t peer_timeout_ms = 0;  // at least min_peer_timeout_ms, else it is refused
     bool checksums = false;             // every data packet carries a checksum
-    bool float_sums = false;  // Op::add_f32 will be used: the aggregator holds early ranks back
+    bool float_sums = false;            // ops that add in rank order will be used: the aggregator
+                                        // holds early ranks back
     std::string job;
 
     static constexpr std::size_t bytes = 88;

@@ -11,11 +11,12 @@ using Time = std::chrono::nanoseconds;
 // "Never": later than any deadline.
 inline constexpr Time never = Time::max();
 
-// A wait from now on; never, if it is longer than Time can tell: milliseconds reach further.
-constexpr Time deadline_after(Time now, std::chrono::milliseconds wait) {
-    using std::chrono::milliseconds;
-    const auto left = std::chrono::floor<milliseconds>(now > Time::zero() ? never - now : never);
-    return wait < left ? now + wait : never;
+// A wait from now on; never, if it is longer than Time can tell: coarser units reach further.
+template <class Rep, class Period>
+constexpr Time deadline_after(Time now, std::chrono::duration<Rep, Period> wait) {
+    using Unit = std::chrono::duration<Rep, Period>;
+    const auto left = std::chrono::floor<Unit>(now > Time::zero() ? never - now : never);
+    return wait < left ? now + std::chrono::duration_cast<Time>(wait) : never;
 }
 
 // The one clock that processes and threads hand to the state machines. Thread-safe.

@@ -40,8 +40,38 @@ std::string_view op_text(Op op) {
             return "a maximum of bytes";
         case Op::add_f32:
             return "a sum of floats";
+        case Op::add_i64:
+            return "a sum of 64-bit integers";
+        case Op::add_f64:
+            return "a sum of doubles";
+        case Op::max_u16:
+            return "a maximum of 16-bit words";
+        case Op::max_u32:
+            return "a maximum of 32-bit words";
+        case Op::max_u64:
+            return "a maximum of 64-bit words";
     }
     return "an unknown operation";
+}
+
+std::size_t element_bytes(Op op) {
+    switch (op) {
+        case Op::none:
+        case Op::max_u8:
+            return 1;
+        case Op::max_u16:
+            return 2;
+        case Op::bit_or:
+        case Op::add_i32:
+        case Op::add_f32:
+        case Op::max_u32:
+            return 4;
+        case Op::add_i64:
+        case Op::add_f64:
+        case Op::max_u64:
+            return 8;
+    }
+    return 1;
 }
 
 void write_header(const Header& header, std::span<std::byte, header_bytes> out) {
@@ -65,10 +95,10 @@ std::optional<Header> read_header(std::span<const std::byte> datagram) {
     const std::uint8_t type = first & 0xf;
     if (first >> 4 != wire_version) return std::nullopt;
     if (type < static_cast<std::uint8_t>(PacketType::contribution) ||
-        type > static_cast<std::uint8_t>(PacketType::contradiction)) {
+        type > static_cast<std::uint8_t>(PacketType::closing)) {
         return std::nullopt;
     }
-    if (op > static_cast<std::uint8_t>(Op::add_f32)) return std::nullopt;
+    if (op > static_cast<std::uint8_t>(last_op)) return std::nullopt;
 
     Header header;
     header.type = static_cast<PacketType>(type);

@@ -14,8 +14,8 @@
 //                 computed (a CRC that comes out as 0 is sent as 0xffffffff). The payload comes
 //                 first so that what goes to many ranks is gone through once.
 //
-// The payload's length is the UDP length less the header. Data payloads are arrays of 32-bit little
-// endian words (Op::max_u8: of bytes), because both CPUs and GPUs that encode them are.
+// The payload's length is the UDP length less the header. Data payloads are arrays of the op's
+// elements, little endian, because both CPUs and GPUs that encode them are.
 // Control payloads (control.h) are big endian.
 #pragma once
 
@@ -41,17 +41,19 @@ enum class PacketType : std::uint8_t {
     // Data.
     contribution = 1,  // worker -> aggregator: one rank's payload for a slot
     result = 2,        // aggregator -> worker: the aggregate of all ranks
-    pending = 3,       // aggregator -> worker: a duplicate arrived, the slot still waits for others
+    pending = 3,       // aggregator -> worker: a duplicate arrived, the slot still waits for others;
+                       // or, naming the addressee: for this rank, whose packet may be lost
     // Liveness.
     heartbeat = 4,  // worker -> aggregator: alive; answered by the same type
     // Membership; payloads in control.h.
-    join = 5,           // worker -> aggregator
-    waiting = 6,        // aggregator -> worker: joined, other ranks still missing
-    welcome = 7,        // aggregator -> worker: all ranks are here, the session begins
-    refused = 8,        // aggregator -> worker: this join cannot succeed
-    leave = 9,          // worker -> aggregator: this rank is done; answered by the same type
-    peer_lost = 10,     // aggregator -> worker: a rank left or fell silent, the session is over
-    contradiction = 11  // aggregator -> worker: another rank sent another op or length to this use
+    join = 5,            // worker -> aggregator
+    waiting = 6,         // aggregator -> worker: joined, other ranks still missing
+    welcome = 7,         // aggregator -> worker: all ranks are here, the session begins
+    refused = 8,         // aggregator -> worker: this join cannot succeed
+    leave = 9,           // worker -> aggregator: this rank is done; answered by the same type
+    peer_lost = 10,      // aggregator -> worker: a rank left or fell silent, the session is over
+    contradiction = 11,  // aggregator -> worker: another rank sent another op or length to this use
+    closing = 12         // aggregator -> worker: the aggregator ends, and the session with it
 };
 
 // How the aggregator combines the ranks' payloads of a slot.
@@ -60,8 +62,21 @@ enum class Op : std::uint8_t {
     bit_or = 1,   // bitwise or of 32-bit words
     add_i32 = 2,  // sum of 32-bit words modulo 2^32
     max_u8 = 3,   // maximum of unsigned bytes
-    add_f32 = 4   // IEEE float32 sum in rank order: ((x0 + x1) + x2) + ...
+    add_f32 = 4,  // IEEE float32 sum in rank order: ((x0 + x1) + x2) + ...
+    add_i64 = 5,  // sum of 64-bit words modulo 2^64
+    add_f64 = 6,  // IEEE float64 sum in rank order
+    max_u16 = 7,  // maximum of unsigned 16-bit words
+    max_u32 = 8,
+    max_u64 = 9
 };
+inline constexpr Op last_op = Op::max_u64;
+
+// Data payloads are a multiple of it. Op::none: 1.
+std::size_t element_bytes(Op op);
+// Whether the aggregate depends on the order of ranks.
+constexpr bool adds_in_rank_order(Op op) {
+    return op == Op::add_f32 || op == Op::add_f64;
+}
 
 // "a sum of integers" and the like, for messages to people.
 std::string_view op_text(Op op);

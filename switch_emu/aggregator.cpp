@@ -108,6 +108,7 @@ void Aggregator::receive(const nic::Endpoint& from, std::span<const std::byte> d
         case nic::PacketType::refused:
         case nic::PacketType::peer_lost:
         case nic::PacketType::contradiction:
+        case nic::PacketType::closing:
             ++counted.malformed;
             return;
     }
@@ -186,6 +187,10 @@ void Aggregator::Impl::join(const nic::Endpoint& from, const nic::Header& header
 void Aggregator::expire(Time now, Outbox& out) {
     impl_->sessions.expire(now, out);
     impl_->membership.expire(now);
+}
+
+void Aggregator::close(Outbox& out) const {
+    impl_->sessions.tell_closing(out);
 }
 
 void Aggregator::free_ended() {

@@ -6,7 +6,8 @@
 // proves that it has the result of s's predecessor in the other version, and so that every rank has
 // contributed there, hence has the result that this version held before: the version may be reused.
 // The first arrival opens it, further ones combine, the last one is answered to every rank. A
-// duplicate is answered with the result (complete) or with `pending` (not yet). Anything from a
+// duplicate is answered with the result (complete) or with `pending` (not yet), and then ranks that
+// are missing are reminded. Anything from a
 // stranger, of another session or out of date changes nothing and is counted. slot_table.h has the
 // rule in full, membership.h says how ranks join, leave and are lost.
 #pragma once
@@ -49,6 +50,10 @@ class Aggregator {
     // earlier answers were sent.
     void expire(Time now, Outbox& out);
     Time next_deadline() const;
+
+    // Tells every rank of every running job that the aggregator ends. It must not be used
+    // afterwards.
+    void close(Outbox& out) const;
 
     // Frees the memory of jobs that have ended. Call after answers were sent and the outbox was
     // cleared; expire does it too.

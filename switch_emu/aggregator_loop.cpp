@@ -93,6 +93,8 @@ void AggregatorLoop::run(const std::stop_token& stop) {
         idle_.idle(port_, std::chrono::duration_cast<std::chrono::microseconds>(
                               std::min<Time>(until, longest_nap)));
     }
+    aggregator_.close(outbox_);
+    transmit_answers();
     publish();
     const std::lock_guard lock(mutex_);
     state_ = State::ended;

@@ -40,8 +40,8 @@ class AggregatorLoop {
 
     // Serves until stop is requested, or until nothing is left to serve and drain or
     // finish_after_last_job asked to end then. After a loss it stays two seconds longer, so that
-    // every rank can learn of it. Once per object. Meanwhile the thread has the default
-    // floating-point environment.
+    // every rank can learn of it. Ranks of jobs that still run are told. Once per object. Meanwhile
+    // the thread has the default floating-point environment.
     void run(const std::stop_token& stop);
 
     // Ends run once no job runs or gathers; returns whether that came true within the patience.

@@ -79,6 +79,11 @@ void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,
                    notice, nic::PeerLostNotice::bytes, 0);
 }
 
+void answer_closing(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,
+                    std::uint64_t session) {
+    answer_echo(out, to, {.type = nic::PacketType::closing, .rank = rank, .session = session});
+}
+
 void answer_waiting(Outbox& out, const JoinRef& join, std::uint16_t joined,
                     std::uint16_t missing_rank) {
     const nic::Waiting waiting{.nonce = join.nonce,

@@ -30,6 +30,8 @@ void answer_contradiction(Outbox& out, const nic::Endpoint& to, const nic::Heade
 // Heartbeats and farewells are answered by the same packet.
 void answer_echo(Outbox& out, const nic::Endpoint& to, const nic::Header& header);
 
+void answer_closing(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,
+                    std::uint64_t session);
 void answer_peer_lost(Outbox& out, const nic::Endpoint& to, std::uint16_t rank,
                       std::uint64_t session, const nic::PeerLostNotice& notice);
 

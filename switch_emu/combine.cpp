@@ -27,28 +27,51 @@ void combine_as(std::byte* __restrict into, const std::byte* __restrict from, st
     }
 }
 
+template <class Element>
+void add(std::span<std::byte> into, std::span<const std::byte> from) {
+    combine_as<Element>(into.data(), from.data(), into.size(),
+                        [](Element a, Element b) { return static_cast<Element>(a + b); });
+}
+
+template <class Element>
+void keep_larger(std::span<std::byte> into, std::span<const std::byte> from) {
+    combine_as<Element>(into.data(), from.data(), into.size(),
+                        [](Element a, Element b) { return std::max(a, b); });
+}
+
 }  // namespace
 
 void combine(nic::Op op, std::span<std::byte> into, std::span<const std::byte> from) {
-    const std::size_t bytes = into.size();
     switch (op) {
         case nic::Op::none:
             break;
         case nic::Op::bit_or:
-            combine_as<std::uint32_t>(into.data(), from.data(), bytes,
+            combine_as<std::uint32_t>(into.data(), from.data(), into.size(),
                                       [](std::uint32_t a, std::uint32_t b) { return a | b; });
             break;
         case nic::Op::add_i32:
-            combine_as<std::uint32_t>(into.data(), from.data(), bytes,
-                                      [](std::uint32_t a, std::uint32_t b) { return a + b; });
+            add<std::uint32_t>(into, from);
             break;
-        case nic::Op::max_u8:
-            combine_as<std::uint8_t>(into.data(), from.data(), bytes,
-                                     [](std::uint8_t a, std::uint8_t b) { return std::max(a, b); });
+        case nic::Op::add_i64:
+            add<std::uint64_t>(into, from);
             break;
         case nic::Op::add_f32:
-            combine_as<float>(into.data(), from.data(), bytes,
-                              [](float a, float b) { return a + b; });
+            add<float>(into, from);
+            break;
+        case nic::Op::add_f64:
+            add<double>(into, from);
+            break;
+        case nic::Op::max_u8:
+            keep_larger<std::uint8_t>(into, from);
+            break;
+        case nic::Op::max_u16:
+            keep_larger<std::uint16_t>(into, from);
+            break;
+        case nic::Op::max_u32:
+            keep_larger<std::uint32_t>(into, from);
+            break;
+        case nic::Op::max_u64:
+            keep_larger<std::uint64_t>(into, from);
             break;
     }
 }

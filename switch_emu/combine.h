@@ -9,7 +9,7 @@
 namespace sumwire::aggregator {
 
 // Replaces `into` by the combination of `into` (the earlier ranks) and `from`. Equal sizes, a
-// multiple of 4 except for Op::max_u8; any alignment; no overlap. Words are little endian.
+// multiple of nic::element_bytes; any alignment; no overlap. Elements are little endian.
 // Op::none does nothing.
 void combine(nic::Op op, std::span<std::byte> into, std::span<const std::byte> from);
 

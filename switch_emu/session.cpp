@@ -90,6 +90,23 @@ void Session::tell_pending(const nic::Header& header, Outbox& out) const {
         .present = slots_.present(header.slot, header.slot_version),
         .missing_rank = slots_.lowest_missing(header.slot, header.slot_version)};
     answer_pending(out, members_[header.rank].endpoint, header, pending, terms_.checksums);
+    remind(header, pending.present, out);
+}
+
+// A rank that is missing may have sent long ago, and would find out only by its own timeout.
+void Session::remind(const nic::Header& use, std::uint16_t present, Outbox& out) const {
+    constexpr unsigned most = 4;
+    // Where so many are missing they are late: nothing was lost.
+    if (present * 2U < members_.size()) return;
+    unsigned reminded = 0;
+    for (std::uint16_t rank = 0; rank < members_.size() && reminded < most; ++rank) {
+        if (members_[rank].left || slots_.has(use.slot, use.slot_version, rank)) continue;
+        nic::Header header = use;
+        header.rank = rank;
+        answer_pending(out, members_[rank].endpoint, header,
+                       {.present = present, .missing_rank = rank}, terms_.checksums);
+        ++reminded;
+    }
 }
 
 void Session::send_results(const nic::Header& contribution, Outbox& out) {

@@ -46,6 +46,7 @@ class Session {
     const Terms& terms() const { return terms_; }
     const JobStatistics& statistics() const { return statistics_; }
     std::span<Member> members() { return members_; }
+    std::span<const Member> members() const { return members_; }
 
     // The member that the header names, if the datagram came from its address.
     Member* member(const nic::Header& header, const nic::Endpoint& from) {
@@ -86,6 +87,7 @@ class Session {
     void tell_dissent(std::uint16_t rank, const nic::Header& use, const Dissent& dissent,
                       Outbox& out) const;
     void tell_pending(const nic::Header& header, Outbox& out) const;
+    void remind(const nic::Header& use, std::uint16_t present, Outbox& out) const;
     void send_results(const nic::Header& contribution, Outbox& out);
     void send_result(std::uint16_t rank, const nic::Header& contribution, Outbox& out) const;
 

@@ -85,6 +85,17 @@ void SessionTable::lose(Session& session, const nic::PeerLostNotice& lost, Time 
          .left = lost.left});
 }
 
+void SessionTable::tell_closing(Outbox& out) const {
+    for (const auto& session : sessions_) {
+        if (session == nullptr) continue;
+        const std::span<const Member> members = session->members();
+        for (std::uint16_t rank = 0; rank < members.size(); ++rank) {
+            if (!members[rank].left)
+                answer_closing(out, members[rank].endpoint, rank, session->id());
+        }
+    }
+}
+
 void SessionTable::end(Session& session, Time now, const JobEvent& event) {
     add(past_, session.statistics());
     memory_used_ -= session.terms().geometry.memory_bytes();

@@ -40,6 +40,9 @@ class SessionTable {
     // Tells every other rank that has not left. Likewise.
     void lose(Session& session, const nic::PeerLostNotice& lost, Time now, Outbox& out);
 
+    // Tells every rank that has not left that the aggregator ends.
+    void tell_closing(Outbox& out) const;
+
     const Obituary* obituary(std::uint64_t id, Time now) const { return obituaries_.find(id, now); }
 
     void expire(Time now, Outbox& out);

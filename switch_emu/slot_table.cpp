@@ -54,7 +54,7 @@ Arrival SlotTable::accept(const nic::Header& header, std::span<const std::byte> 
     if ((word & bit(header.rank)) != 0) {
         return settled(use) ? Arrival::duplicate_complete : Arrival::duplicate_partial;
     }
-    if (use.op == nic::Op::add_f32) {
+    if (nic::adds_in_rank_order(use.op)) {
         add_in_rank_order(use, at, header.slot, header.rank, payload);
     } else {
         add(use, at, payload);
@@ -65,19 +65,9 @@ Arrival SlotTable::accept(const nic::Header& header, std::span<const std::byte> 
 }
 
 bool SlotTable::fits(nic::Op op, std::size_t length) const {
-    if (length > geometry_.payload_bytes) return false;
-    switch (op) {
-        case nic::Op::none:
-            return false;
-        case nic::Op::max_u8:
-            return true;
-        case nic::Op::bit_or:
-        case nic::Op::add_i32:
-            return length % 4 == 0;
-        case nic::Op::add_f32:
-            return length % 4 == 0 && geometry_.float_sums;
-    }
-    return false;
+    if (op == nic::Op::none || length > geometry_.payload_bytes) return false;
+    if (nic::adds_in_rank_order(op) && !geometry_.float_sums) return false;
+    return length % nic::element_bytes(op) == 0;
 }
 
 std::byte* SlotTable::held(std::uint16_t slot, std::uint16_t rank) const {

@@ -27,7 +27,8 @@ struct SlotGeometry {
     std::uint16_t world_size = 1;      // 1 to nic::max_world_size
     std::uint16_t slots = 1;           // 1 to nic::max_slots
     std::uint16_t payload_bytes = 64;  // largest; multiple of 64
-    // Op::add_f32 may be used: every slot has room for the payloads of ranks that come too early.
+    // Ops that add in rank order may be used: every slot has room for the payloads of ranks that
+    // come too early.
     bool float_sums = false;
 
     std::size_t memory_bytes() const;
@@ -85,7 +86,7 @@ class SlotTable {
         std::uint32_t sequence = 0;
         std::uint16_t length = 0;
         std::uint16_t present = 0;
-        std::uint16_t folded = 0;  // add_f32: ranks 0 to folded - 1 are in the sum
+        std::uint16_t folded = 0;  // adding in rank order: ranks 0 to folded - 1 are in
         nic::Op op = nic::Op::none;
         bool used = false;
         std::optional<Dissent> dissent;

@@ -67,16 +67,15 @@ EalCommandLine eal_command_line(const EalMachine& machine,
     }
     if (!says(extra, {"--telemetry", "--no-telemetry"})) arguments.emplace_back("--no-telemetry");
 
-    const bool no_hugepages_asked = says(extra, {"--no-huge"});
-    const bool memory_decided =
-        no_hugepages_asked ||
-        says(extra, {"--in-memory", "--huge-dir", "--huge-unlink", "--file-prefix", "--proc-type",
-                     "--legacy-mem", "--socket-mem", "--single-file-segments"});
-    bool hugepages = !no_hugepages_asked;
-    if (!memory_decided) {
+    bool hugepages = !says(extra, {"--no-huge"});
+    const bool hugepages_asked =
+        says(extra, {"--in-memory", "--huge-dir", "--huge-unlink", "--proc-type", "--legacy-mem",
+                     "--socket-mem", "--single-file-segments"});
+    if (hugepages && !hugepages_asked) {
         hugepages = machine.free_hugepage_bytes >= enough_hugepage_bytes;
         if (hugepages) {
-            arguments.emplace_back("--in-memory");
+            // Files of other processes' choosing are what a prefix asks for.
+            if (!says(extra, {"--file-prefix"})) arguments.emplace_back("--in-memory");
         } else {
             arguments.emplace_back("--no-huge");
             line.note = fmt::format(

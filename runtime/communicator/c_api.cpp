@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -14,6 +15,8 @@
 
 struct sumwire_comm {
     sumwire::Communicator communicator;
+    sumwire_codec codec;
+    sumwire_arithmetic arithmetic;
 };
 struct sumwire_buffer {
     sumwire::Buffer buffer;
@@ -99,8 +102,11 @@ sumwire::Codec convert(sumwire_codec codec) {
             return sumwire::Codec::packed;
         case SUMWIRE_SKETCH:
             return sumwire::Codec::sketch;
+        case SUMWIRE_AUTOMATIC:
+            return sumwire::Codec::automatic;
     }
-    refuse("codec", static_cast<int>(codec), "SUMWIRE_DENSE, SUMWIRE_PACKED or SUMWIRE_SKETCH");
+    refuse("codec", static_cast<int>(codec),
+           "SUMWIRE_AUTOMATIC, SUMWIRE_DENSE, SUMWIRE_PACKED or SUMWIRE_SKETCH");
 }
 
 sumwire::Arithmetic convert(sumwire_arithmetic arithmetic) {
@@ -135,8 +141,19 @@ sumwire::DataType convert(sumwire_data_type type) {
     switch (type) {
         case SUMWIRE_F32:
             return sumwire::DataType::f32;
+        case SUMWIRE_BF16:
+            return sumwire::DataType::bf16;
+        case SUMWIRE_F16:
+            return sumwire::DataType::f16;
+        case SUMWIRE_F64:
+            return sumwire::DataType::f64;
+        case SUMWIRE_I32:
+            return sumwire::DataType::i32;
+        case SUMWIRE_I64:
+            return sumwire::DataType::i64;
     }
-    refuse("data type", static_cast<int>(type), "SUMWIRE_F32");
+    refuse("data type", static_cast<int>(type),
+           "SUMWIRE_F32, SUMWIRE_BF16, SUMWIRE_F16, SUMWIRE_F64, SUMWIRE_I32 or SUMWIRE_I64");
 }
 
 sumwire::ReduceOp convert(sumwire_reduce_op op) {
@@ -145,8 +162,13 @@ sumwire::ReduceOp convert(sumwire_reduce_op op) {
             return sumwire::ReduceOp::sum;
         case SUMWIRE_AVERAGE:
             return sumwire::ReduceOp::average;
+        case SUMWIRE_MINIMUM:
+            return sumwire::ReduceOp::minimum;
+        case SUMWIRE_MAXIMUM:
+            return sumwire::ReduceOp::maximum;
     }
-    refuse("reduction", static_cast<int>(op), "SUMWIRE_SUM or SUMWIRE_AVERAGE");
+    refuse("reduction", static_cast<int>(op),
+           "SUMWIRE_SUM, SUMWIRE_AVERAGE, SUMWIRE_MINIMUM or SUMWIRE_MAXIMUM");
 }
 
 sumwire::Options convert(const sumwire_options& given) {
@@ -174,12 +196,13 @@ sumwire::Options convert(const sumwire_options& given) {
 extern "C" {
 
 void sumwire_options_init(sumwire_options* options, size_t struct_size) {
+    if (options == nullptr) return;
     const sumwire::Options defaults;
     sumwire_options known = {};
     known.struct_size = struct_size;
     known.rank = defaults.rank;
     known.world_size = defaults.world_size;
-    known.codec = SUMWIRE_PACKED;
+    known.codec = SUMWIRE_AUTOMATIC;
     known.arithmetic = SUMWIRE_EXACT;
     known.polling = SUMWIRE_POLL_AUTOMATIC;
     known.payload_bytes = defaults.payload_bytes;
@@ -196,7 +219,9 @@ void sumwire_options_init(sumwire_options* options, size_t struct_size) {
 sumwire_status sumwire_comm_create(const sumwire_options* options, sumwire_comm** comm) {
     return guarded([&] {
         require(comm, "comm");
-        *comm = new sumwire_comm{sumwire::Communicator::create(convert(known_part(options)))};
+        const sumwire_options known = known_part(options);
+        *comm = new sumwire_comm{sumwire::Communicator::create(convert(known)), known.codec,
+                                 known.arithmetic};
     });
 }
 
@@ -205,11 +230,11 @@ void sumwire_comm_destroy(sumwire_comm* comm) {
 }
 
 unsigned sumwire_comm_rank(const sumwire_comm* comm) {
-    return comm->communicator.rank();
+    return comm == nullptr ? UINT_MAX : comm->communicator.rank();
 }
 
 unsigned sumwire_comm_world_size(const sumwire_comm* comm) {
-    return comm->communicator.world_size();
+    return comm == nullptr ? UINT_MAX : comm->communicator.world_size();
 }
 
 sumwire_status sumwire_comm_statistics(const sumwire_comm* comm, sumwire_statistics* statistics) {
@@ -226,6 +251,9 @@ sumwire_status sumwire_comm_statistics(const sumwire_comm* comm, sumwire_statist
         known.retransmissions = current.retransmissions;
         known.stalled_chunks = current.stalled_chunks;
         known.chunks = current.chunks;
+        known.dense_chunks = current.dense_chunks;
+        known.packed_chunks = current.packed_chunks;
+        known.sketch_chunks = current.sketch_chunks;
         std::memcpy(statistics, &known, std::min(statistics->struct_size, sizeof known));
     });
 }
@@ -248,7 +276,7 @@ sumwire_status sumwire_allocate(sumwire_comm* comm, size_t bytes, sumwire_buffer
 }
 
 void* sumwire_buffer_data(const sumwire_buffer* buffer) {
-    return buffer->buffer.data();
+    return buffer == nullptr ? nullptr : buffer->buffer.data();
 }
 
 void sumwire_buffer_free(sumwire_buffer* buffer) {
@@ -266,15 +294,38 @@ sumwire_status sumwire_all_reduce(sumwire_comm* comm, void* pointer, size_t coun
     });
 }
 
-sumwire_status sumwire_all_reduce_with(sumwire_comm* comm, void* pointer, size_t count,
-                                       sumwire_data_type type, sumwire_reduce_op op,
-                                       sumwire_codec codec, sumwire_arithmetic arithmetic,
-                                       sumwire_work** work) {
+sumwire_status sumwire_call_options_init(const sumwire_comm* comm, sumwire_call_options* options,
+                                         size_t struct_size) {
     return guarded([&] {
         require(comm, "comm");
+        require(options, "options");
+        const sumwire_call_options known = {.struct_size = struct_size,
+                                            .codec = comm->codec,
+                                            .arithmetic = comm->arithmetic,
+                                            .tag = 0};
+        std::memset(options, 0, struct_size);
+        std::memcpy(options, &known, std::min(struct_size, sizeof known));
+    });
+}
+
+sumwire_status sumwire_all_reduce_with(sumwire_comm* comm, void* pointer, size_t count,
+                                       sumwire_data_type type, sumwire_reduce_op op,
+                                       const sumwire_call_options* options, sumwire_work** work) {
+    return guarded([&] {
+        require(comm, "comm");
+        require(options, "options");
         require(work, "work");
-        *work = new sumwire_work{comm->communicator.all_reduce(
-            pointer, count, convert(type), convert(op), convert(codec), convert(arithmetic))};
+        if (options->struct_size < offsetof(sumwire_call_options, tag)) {
+            throw sumwire::SetupError(
+                "sumwire_call_options is not initialised: call sumwire_call_options_init first");
+        }
+        sumwire_call_options known = {};
+        std::memcpy(&known, options, std::min(options->struct_size, sizeof known));
+        const sumwire::CallOptions call = {.codec = convert(known.codec),
+                                           .arithmetic = convert(known.arithmetic),
+                                           .tag = known.tag};
+        *work = new sumwire_work{
+            comm->communicator.all_reduce(pointer, count, convert(type), convert(op), call)};
     });
 }
 

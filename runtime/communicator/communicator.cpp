@@ -4,14 +4,18 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
-#include <stdexcept>
+#include <limits>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "gpu/device.h"
 #include "nic/dpdk/eal.h"
 #include "runtime/communicator/core.h"
 #include "runtime/communicator/resolved_options.h"
+#include "runtime/progress_thread.h"
 
 namespace sumwire {
 
@@ -60,6 +64,7 @@ struct Buffer::Impl {
     Impl& operator=(const Impl&) = delete;
 };
 
+Buffer::Buffer() = default;
 Buffer::Buffer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
@@ -86,7 +91,7 @@ struct Communicator::Impl {
 
 namespace {
 
-gpu::Codec convert(Codec codec) {
+std::optional<gpu::Codec> convert(Codec codec) {
     switch (codec) {
         case Codec::dense:
             return gpu::Codec::dense;
@@ -94,8 +99,10 @@ gpu::Codec convert(Codec codec) {
             return gpu::Codec::packed;
         case Codec::sketch:
             return gpu::Codec::sketch;
+        case Codec::automatic:
+            return std::nullopt;
     }
-    throw SetupError("unknown codec: use Codec::dense, packed or sketch");
+    throw SetupError("unknown codec: use Codec::automatic, dense, packed or sketch");
 }
 
 gpu::Arithmetic convert(Arithmetic arithmetic) {
@@ -110,38 +117,74 @@ gpu::Arithmetic convert(Arithmetic arithmetic) {
     throw SetupError("unknown arithmetic: use Arithmetic::exact, f32 or fixed32");
 }
 
+gpu::DataType convert(DataType type) {
+    switch (type) {
+        case DataType::f32:
+            return gpu::DataType::f32;
+        case DataType::bf16:
+            return gpu::DataType::bf16;
+        case DataType::f16:
+            return gpu::DataType::f16;
+        case DataType::f64:
+            return gpu::DataType::f64;
+        case DataType::i32:
+            return gpu::DataType::i32;
+        case DataType::i64:
+            return gpu::DataType::i64;
+    }
+    throw SetupError("unknown data type: use DataType::f32, bf16, f16, f64, i32 or i64");
+}
+
 gpu::Reduction convert(ReduceOp op) {
     switch (op) {
         case ReduceOp::sum:
             return gpu::Reduction::sum;
         case ReduceOp::average:
             return gpu::Reduction::average;
+        case ReduceOp::minimum:
+            return gpu::Reduction::minimum;
+        case ReduceOp::maximum:
+            return gpu::Reduction::maximum;
     }
-    throw SetupError("unknown reduction: use ReduceOp::sum or average");
+    throw SetupError("unknown reduction: use ReduceOp::sum, average, minimum or maximum");
 }
 
-void check_arguments(const Options& options, const void* pointer, std::size_t count, DataType type,
-                     Codec codec, Arithmetic arithmetic) {
-    if (type != DataType::f32) {
-        throw SetupError("all_reduce takes DataType::f32 only; convert the tensor to float32");
+void check_memory(const void* pointer, std::size_t count, gpu::DataType type) {
+    const std::size_t size = gpu::size_of(type);
+    if (count > std::numeric_limits<std::ptrdiff_t>::max() / size) {
+        throw SetupError(fmt::format(
+            "all_reduce of {} elements of {} bytes is more than any memory holds; check the count",
+            count, size));
     }
     if (count != 0 && pointer == nullptr) {
         throw SetupError(fmt::format("all_reduce of {} elements got a null pointer", count));
     }
-    if (reinterpret_cast<std::uintptr_t>(pointer) % alignof(float) != 0) {
-        throw SetupError(
-            fmt::format("all_reduce got the pointer {}, which is not aligned to 4 bytes", pointer));
+    if (reinterpret_cast<std::uintptr_t>(pointer) % size != 0) {
+        throw SetupError(fmt::format(
+            "all_reduce got the pointer {}, which is not aligned to {} bytes", pointer, size));
     }
-    if (codec == Codec::sketch && arithmetic == Arithmetic::f32) {
-        throw SetupError(
-            "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another "
-            "codec "
-            "with Arithmetic::f32");
+}
+
+void check_sum(const runtime::CollectiveCall& call, bool float_sums) {
+    if (gpu::is_extremum(call.reduction)) return;
+    const bool floats = call.arithmetic == gpu::Arithmetic::f32;
+    const bool in_rank_order =
+        call.type == gpu::DataType::f64 || (floats && !gpu::is_integer(call.type));
+    if (call.has_codec() && call.codec == gpu::Codec::sketch) {
+        if (call.type == gpu::DataType::i32) {
+            throw SetupError("the sketch codec sums floats; choose another codec for i32");
+        }
+        if (floats) {
+            throw SetupError(
+                "the sketch codec needs integers: choose Arithmetic::exact or fixed32, or another "
+                "codec with Arithmetic::f32");
+        }
     }
-    if (arithmetic == Arithmetic::f32 && !options.float_sums) {
+    if (in_rank_order && !float_sums) {
         throw SetupError(
-            "this communicator was created without float sums: set Options::arithmetic to f32, or "
-            "Options::float_sums, on every rank");
+            fmt::format("this communicator was created without float sums, which {} needs: set "
+                        "Options::float_sums on every rank",
+                        call.type == gpu::DataType::f64 ? "a sum of f64" : "Arithmetic::f32"));
     }
 }
 
@@ -159,20 +202,25 @@ Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
+Communicator::Impl& Communicator::impl() const {
+    if (!impl_) throw Error("this Communicator was moved from; use the one it was moved to");
+    return *impl_;
+}
+
 Communicator Communicator::create(const Options& options) {
     const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
     Communicator communicator(std::make_unique<Impl>(runtime::resolve(options, environment)));
-    const runtime::Log& log = *communicator.impl_->core->log();
+    const runtime::Log& log = *communicator.impl().core->log();
     log(LogLevel::info, communicator.description());
     note_environment(log);
     return communicator;
 }
 
 unsigned Communicator::rank() const {
-    return static_cast<unsigned>(impl_->core->options().rank);
+    return static_cast<unsigned>(impl().core->options().rank);
 }
 unsigned Communicator::world_size() const {
-    return static_cast<unsigned>(impl_->core->options().world_size);
+    return static_cast<unsigned>(impl().core->options().world_size);
 }
 
 Buffer Communicator::register_buffer(void* pointer, std::size_t bytes) {
@@ -180,49 +228,57 @@ Buffer Communicator::register_buffer(void* pointer, std::size_t bytes) {
         throw SetupError("register_buffer needs a pointer and a size above 0");
     }
     return Buffer(std::make_unique<Buffer::Impl>(
-        impl_->core, std::span(static_cast<std::byte*>(pointer), bytes)));
+        impl().core, std::span(static_cast<std::byte*>(pointer), bytes)));
 }
 
 Buffer Communicator::allocate(std::size_t bytes) {
     if (bytes == 0) throw SetupError("allocate needs a size above 0");
-    return Buffer(
-        std::make_unique<Buffer::Impl>(impl_->core, gpu::host_device().allocate(bytes), bytes));
-}
-
-Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op) {
-    const Options& options = impl_->core->options();
-    return all_reduce(pointer, count, type, op, options.codec, options.arithmetic);
+    try {
+        return Buffer(
+            std::make_unique<Buffer::Impl>(impl().core, gpu::host_device().allocate(bytes), bytes));
+    } catch (const std::bad_alloc&) {
+        throw SetupError(
+            fmt::format("allocate: the system has no {} bytes left; ask for less, or free memory "
+                        "(hugepages that are reserved but unused count too)",
+                        bytes));
+    }
 }
 
 Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op,
-                              Codec codec, Arithmetic arithmetic) {
-    check_arguments(impl_->core->options(), pointer, count, type, codec, arithmetic);
-    auto state = std::make_shared<Work::State>(impl_->core->log());
-    if (count == 0) {
-        state->finish(nullptr);
-        return Work(std::move(state));
-    }
-    impl_->core->submit({.kind = runtime::Operation::Kind::all_reduce,
-                         .values = static_cast<float*>(pointer),
-                         .count = count,
-                         .reduction = convert(op),
-                         .codec = convert(codec),
-                         .arithmetic = convert(arithmetic),
-                         .completion = state});
+                              const CallOptions& call) {
+    const Options& options = impl().core->options();
+    runtime::Operation operation;
+    operation.call = {.kind = runtime::CollectiveCall::Kind::all_reduce,
+                      .count = count,
+                      .type = convert(type),
+                      .reduction = convert(op),
+                      .codec = convert(call.codec.value_or(options.codec)),
+                      .arithmetic = convert(call.arithmetic.value_or(options.arithmetic)),
+                      .tag = call.tag};
+    operation.values = pointer;
+    check_memory(pointer, count, operation.call.type);
+    check_sum(operation.call, options.float_sums);
+    auto state = std::make_shared<Work::State>(impl().core->log());
+    operation.completion = state;
+    impl().core->submit(std::move(operation));
     return Work(std::move(state));
 }
 
 void Communicator::barrier() {
-    auto state = std::make_shared<Work::State>(impl_->core->log());
-    impl_->core->submit({.kind = runtime::Operation::Kind::barrier, .completion = state});
+    auto state = std::make_shared<Work::State>(impl().core->log());
+    if (runtime::on_progress_thread()) state->wait();  // throws
+    runtime::Operation operation;
+    operation.call.kind = runtime::CollectiveCall::Kind::barrier;
+    operation.completion = state;
+    impl().core->submit(std::move(operation));
     state->wait();
 }
 
 Statistics Communicator::statistics() const {
-    return impl_->core->statistics();
+    return impl().core->statistics();
 }
 std::string Communicator::description() const {
-    return impl_->core->description();
+    return impl().core->description();
 }
 
 }  // namespace sumwire

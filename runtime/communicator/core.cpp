@@ -14,7 +14,7 @@
 #include "gpu/device.h"
 #include "nic/port_spec.h"
 #include "runtime/communicator/thread_reaper.h"
-#include "runtime/deadline.h"
+#include "runtime/progress_thread.h"
 
 namespace sumwire::runtime {
 
@@ -72,6 +72,7 @@ std::uint16_t choose_slots(const Options& options, const nic::PortInfo& info,
 }
 
 void prepare_progress_thread() {
+    mark_progress_thread();
     // The host program's signals are for its own threads.
     sigset_t all;
     sigfillset(&all);
@@ -111,7 +112,7 @@ Core::Core(const ResolvedOptions& resolved)
                    .float_sums = options.float_sums,
                    .job = options.job};
     const Time now = steady_now();
-    config.join_timeout = deadline_after(now, options.join_timeout) - now;
+    config.join_timeout = options.join_timeout;
     config.max_messages = CollectiveEngine::max_messages;
     session_ = std::make_unique<WorkerSession>(config, now);
     join();
@@ -249,6 +250,8 @@ bool Core::take_submissions() {
     if (!has_submissions_.load(std::memory_order_acquire)) return false;
     const std::lock_guard lock(mutex_);
     has_submissions_.store(false, std::memory_order_relaxed);
+    const PathEstimator& path = session_->path();
+    if (path.known()) engine_->set_link_costs({path.round_trip(), path.bytes_per_second()});
     for (Operation& operation : submitted_)
         engine_->submit(std::move(operation));
     submitted_.clear();
@@ -295,8 +298,11 @@ void Core::publish_counters() {
             copy.store(value, std::memory_order_relaxed);
     };
     publish(published_.retransmissions, session_->retransmissions());
-    publish(published_.chunks, engine_->counters().chunks);
-    publish(published_.stalled_chunks, engine_->counters().stalled_chunks);
+    const EngineCounters& engine = engine_->counters();
+    publish(published_.chunks, engine.chunks);
+    publish(published_.stalled_chunks, engine.stalled_chunks);
+    for (std::size_t codec = 0; codec < engine.chunks_by_codec.size(); ++codec)
+        publish(published_.chunks_by_codec[codec], engine.chunks_by_codec[codec]);
 }
 
 void Core::check_aggregator() const {
@@ -313,6 +319,10 @@ void Core::check_aggregator() const {
 
 void Core::check_deadlines(Time now) {
     if (session_->state() == WorkerSession::State::failed) {
+        // What came before the failure may explain it better: that ranks call different
+        // collectives.
+        while (engine_->advance()) {
+        }
         std::rethrow_exception(to_exception(session_->failure()));
     }
     if (engine_->idle() || now < next_deadline_check_) return;
@@ -388,7 +398,12 @@ std::string Core::prefix() const {
 }
 
 std::exception_ptr Core::to_exception(const SessionFailure& failure) const {
-    const std::string text = prefix() + failure.text;
+    std::string text = prefix() + failure.text;
+    if (failure.kind == SessionFailure::Kind::no_answer && resolved_.embed) {
+        text +=
+            "; this rank embeds the aggregator itself, so MASTER_ADDR must be an address of "
+            "this machine";
+    }
     using Kind = SessionFailure::Kind;
     switch (failure.kind) {
         case Kind::refused:
@@ -415,7 +430,10 @@ Statistics Core::statistics() const {
             .packets_rx = counters.rx_packets,
             .retransmissions = published_.retransmissions.load(std::memory_order_relaxed),
             .stalled_chunks = published_.stalled_chunks.load(std::memory_order_relaxed),
-            .chunks = published_.chunks.load(std::memory_order_relaxed)};
+            .chunks = published_.chunks.load(std::memory_order_relaxed),
+            .dense_chunks = published_.of(gpu::Codec::dense),
+            .packed_chunks = published_.of(gpu::Codec::packed),
+            .sketch_chunks = published_.of(gpu::Codec::sketch)};
 }
 
 std::string Core::description() const {

@@ -98,6 +98,11 @@ class Core {
         std::atomic<std::uint64_t> retransmissions = 0;
         std::atomic<std::uint64_t> chunks = 0;
         std::atomic<std::uint64_t> stalled_chunks = 0;
+        std::array<std::atomic<std::uint64_t>, 3> chunks_by_codec{};
+
+        std::uint64_t of(gpu::Codec codec) const {
+            return chunks_by_codec[static_cast<std::size_t>(codec)].load(std::memory_order_relaxed);
+        }
     };
     Published published_;
 

@@ -73,8 +73,9 @@ void check_choices(const Options& options) {
     const auto unknown = [](const char* name, int value, const char* choices) {
         throw SetupError(fmt::format("{} {} is unknown: use {}", name, value, choices));
     };
-    if (options.codec > Codec::sketch) {
-        unknown("codec", static_cast<int>(options.codec), "Codec::dense, packed or sketch");
+    if (options.codec > Codec::automatic) {
+        unknown("codec", static_cast<int>(options.codec),
+                "Codec::automatic, dense, packed or sketch");
     }
     if (options.arithmetic > Arithmetic::fixed32) {
         unknown("arithmetic", static_cast<int>(options.arithmetic),
@@ -101,6 +102,10 @@ void check_numbers(const Options& options) {
         options.slots > nic::max_slots) {
         throw SetupError(fmt::format("slots is {}, but must be a power of two from 8 to {}",
                                      options.slots, nic::max_slots));
+    }
+    if (std::ranges::any_of(options.job, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+        throw SetupError(
+            "the job name holds control characters; choose a name that can be printed");
     }
     if (options.job.size() > nic::max_job_name) {
         throw SetupError(fmt::format("the job name '{}' has more than {} bytes; shorten it",

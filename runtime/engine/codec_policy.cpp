@@ -13,6 +13,9 @@ constexpr double block = 32;
 constexpr double packet_overhead = 1.02;
 constexpr std::uint8_t uses_between_probes = 15;
 constexpr double hysteresis = 0.95;
+// Sending and computing of different chunks overlap, but never wholly: the first chunk's encoding
+// and the last one's decoding stand alone.
+constexpr double not_hidden = 0.25;
 
 // Words an element, its digits' carries included.
 double words_per_element(const PolicyInput& input) {
@@ -74,7 +77,7 @@ double seconds(Codec codec, const PolicyInput& input, const ChunkFacts& facts) {
             break;
         case Codec::packed:
             bytes = packed_bytes(input, united);
-            rounds = exact || united < input.count ? 3 : 2;
+            rounds = united == 0 ? 1 : exact || united < input.count ? 3 : 2;
             break;
         case Codec::sketch:
             bytes = sketch_bytes(input, united);
@@ -84,8 +87,7 @@ double seconds(Codec codec, const PolicyInput& input, const ChunkFacts& facts) {
     const double sending = bytes * packet_overhead * input.link.seconds_per_byte();
     const double waiting =
         rounds * input.link.round_trip_seconds() / static_cast<double>(input.operation_chunks);
-    // Chunks overlap: the slower of both sets the pace.
-    return std::max(sending, computing) + waiting;
+    return std::max(sending, computing) + not_hidden * std::min(sending, computing) + waiting;
 }
 
 }  // namespace

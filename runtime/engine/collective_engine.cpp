@@ -86,12 +86,25 @@ bool CollectiveEngine::take_completions() {
     return worked;
 }
 
-bool CollectiveEngine::step_ready_chunk() {
-    if (ready_count_ == 0) return false;
-    Chunk& ready = chunk(ready_[ready_head_]);
-    ready_head_ = (ready_head_ + 1) % max_chunks;
-    --ready_count_;
+// The first whose operation's agreement is there: nothing may change before.
+std::optional<std::uint64_t> CollectiveEngine::take_ready() {
+    for (std::size_t waiting = ready_count_; waiting != 0; --waiting) {
+        const std::uint64_t number = ready_[ready_head_];
+        ready_head_ = (ready_head_ + 1) % max_chunks;
+        const Chunk& candidate = chunk(number);
+        if (!candidate.codec || operation(candidate.operation).agreed) {
+            --ready_count_;
+            return number;
+        }
+        ready_[(ready_head_ + ready_count_ - 1) % max_chunks] = number;
+    }
+    return std::nullopt;
+}
 
+bool CollectiveEngine::step_ready_chunk() {
+    const std::optional<std::uint64_t> number = take_ready();
+    if (!number) return false;
+    Chunk& ready = chunk(*number);
     if (!ready.codec) check_agreement(ready);
     const gpu::Progress progress =
         ready.codec ? ready.codec->codec->advance() : gpu::Progress::done;
@@ -135,7 +148,7 @@ void CollectiveEngine::start_agreement(ActiveOperation& active, Chunk& started) 
     costs_.at(started_);
     started.measures = costs_.begin(started_);
     started.agreement = write_agreement(call, own_costs_);
-    if (active.chunks > 1 && !gpu::is_extremum(call.reduction))
+    if (active.chunks > 1 && call.has_codec())
         active.history = &history_.tensor(call.count, call.tag, active.chunks - 1, active.number);
 }
 
@@ -145,13 +158,14 @@ void CollectiveEngine::start_data(ActiveOperation& active, Chunk& started) {
     gpu::ChunkTask task;
     task.values =
         static_cast<std::byte*>(active.operation.values) + first * gpu::size_of(call.type);
-    task.count = static_cast<std::uint32_t>(
-        std::min<std::size_t>(call.count - first, gpu::chunk_elements));
+    task.count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(call.count - first, gpu::chunk_elements));
     task.reduction = call.reduction;
     task.seed = mix(mix(active.number) + started.index);
     task.expected_union = gpu::ChunkTask::unknown_union;
 
-    gpu::CodecConfig config{.arithmetic = call.arithmetic, .type = call.type};
+    gpu::CodecConfig config{
+        .codec = gpu::Codec::dense, .arithmetic = call.arithmetic, .type = call.type};
     config.extrema = gpu::is_extremum(call.reduction);
     started.measures = false;
     if (active.history != nullptr) {
@@ -166,8 +180,8 @@ void CollectiveEngine::start_data(ActiveOperation& active, Chunk& started) {
             next.codec = config.codec;
             history.measured(next);
         }
-        ++counters_.chunks_by_codec[static_cast<std::size_t>(config.codec)];
     }
+    ++counters_.chunks_by_codec[static_cast<std::size_t>(config.codec)];
     started.codec = codecs_.take(config);
     started.codec->codec->begin(task);
 }
@@ -185,7 +199,8 @@ gpu::Codec CollectiveEngine::codec_of(const ActiveOperation& active, std::uint32
 }
 
 void CollectiveEngine::check_agreement(const Chunk& agreed) {
-    const CollectiveCall& call = operation(agreed.operation).operation.call;
+    ActiveOperation& active = operation(agreed.operation);
+    const CollectiveCall& call = active.operation.call;
     const std::string difference = difference_of(agreed.agreement);
     if (!difference.empty()) {
         throw ProtocolError(fmt::format(
@@ -193,6 +208,7 @@ void CollectiveEngine::check_agreement(const Chunk& agreed) {
             "another differs in {}; every rank must call the same collectives in the same order",
             describe(call), agreed.operation, difference));
     }
+    active.agreed = true;
     if (agreed.measures) costs_.measured(costs_of(agreed.agreement));
 }
 

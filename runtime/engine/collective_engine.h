@@ -15,6 +15,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ namespace sumwire::runtime {
 struct EngineCounters {
     std::uint64_t chunks = 0;
     std::uint64_t stalled_chunks = 0;
-    std::array<std::uint64_t, 3> chunks_by_codec{};  // of sums, by gpu::Codec
+    std::array<std::uint64_t, 3> chunks_by_codec{};  // by gpu::Codec
 };
 
 class CollectiveEngine {
@@ -76,6 +77,7 @@ class CollectiveEngine {
         std::size_t chunks = 0;  // the agreement among them
         std::size_t next_chunk = 0;
         std::size_t chunks_done = 0;
+        bool agreed = false;
         History::Tensor* history = nullptr;
     };
 
@@ -95,6 +97,7 @@ class CollectiveEngine {
     ActiveOperation& operation(std::uint64_t number);
 
     bool take_completions();
+    std::optional<std::uint64_t> take_ready();
     bool step_ready_chunk();
     bool start_chunk();
     void start_agreement(ActiveOperation& active, Chunk& started);

@@ -4,11 +4,20 @@
 #include <utility>
 
 #include "nic/time.h"
-#include "runtime/deadline.h"
+#include "runtime/progress_thread.h"
+#include "sumwire/errors.h"
 
 namespace sumwire::runtime {
 
 namespace {
+
+void refuse_to_wait_for_oneself() {
+    if (!on_progress_thread()) return;
+    throw Error(
+        "a callback given to Work::then waits for an operation, which ends only after the callback "
+        "returns: start the operation there and give it a callback of its own, or wait on another "
+        "thread");
+}
 
 // Called while an exception is handled. A message that cannot be composed is dropped.
 void log_current_exception(const Log& log) noexcept {
@@ -52,6 +61,7 @@ bool Completion::done() const {
 
 void Completion::wait() const {
     std::unique_lock lock(mutex_);
+    if (!done_) refuse_to_wait_for_oneself();
     ended_.wait(lock, [this] { return done_; });
     if (failure_) std::rethrow_exception(failure_);
 }
@@ -59,6 +69,7 @@ void Completion::wait() const {
 bool Completion::wait_for(std::chrono::nanoseconds timeout) const {
     const std::chrono::steady_clock::time_point until(deadline_after(steady_now(), timeout));
     std::unique_lock lock(mutex_);
+    if (!done_ && timeout > timeout.zero()) refuse_to_wait_for_oneself();
     if (!ended_.wait_until(lock, until, [this] { return done_; })) return false;
     if (failure_) std::rethrow_exception(failure_);
     return true;

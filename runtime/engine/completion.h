@@ -25,7 +25,8 @@ class Completion {
     void finish(const std::exception_ptr& failure) noexcept;
 
     bool done() const;
-    // Block until finish; rethrow its failure.
+    // Block until finish; rethrow its failure. On a progress thread, which would wait for itself,
+    // they throw Error instead of blocking.
     void wait() const;
     bool wait_for(std::chrono::nanoseconds timeout) const;
     void then(Callback f);

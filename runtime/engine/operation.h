@@ -23,6 +23,12 @@ struct CollectiveCall {
     std::optional<gpu::Codec> codec;  // empty: chosen chunk by chunk
     gpu::Arithmetic arithmetic = gpu::Arithmetic::exact;
     std::uint64_t tag = 0;  // tensors of one size and tag share what is known of their non-zeros
+
+    // Whether codec and history matter to it.
+    bool has_codec() const {
+        return kind == Kind::all_reduce && !gpu::is_extremum(reduction) &&
+               type != gpu::DataType::f64 && type != gpu::DataType::i64;
+    }
 };
 
 struct Operation {

@@ -34,8 +34,8 @@ std::uint32_t lane_first(std::size_t lane, std::uint32_t slots) {
 }
 
 // How much later than a packet others must have been sent and answered before it counts as lost.
-Time reorder_window(const RttEstimator& rtt) {
-    return std::max<Time>(rtt.smoothed() / 4, std::chrono::microseconds(100));
+Time reorder_window(const PathEstimator& path) {
+    return std::max<Time>(path.round_trip() / 4, std::chrono::microseconds(100));
 }
 
 }  // namespace
@@ -124,13 +124,19 @@ void WorkerSession::receive(std::span<const std::byte> datagram, Time now) {
             receive_result(*header, payload, now);
             break;
         case nic::PacketType::pending:
-            receive_pending(*header, payload);
+            receive_pending(*header, payload, now);
             break;
         case nic::PacketType::peer_lost:
             receive_control(*header, payload, now);
             break;
         case nic::PacketType::contradiction:
             receive_contradiction(*header, payload);
+            break;
+        case nic::PacketType::closing:
+            // Sealed in any case: a damaged packet must not end the session.
+            if (checksum != nic::Checksum::right) break;
+            fail(SessionFailure::Kind::aggregator_lost, 0,
+                 "the aggregator was shut down while the job ran; start it again, then the job");
             break;
         default:
             break;
@@ -194,7 +200,7 @@ void WorkerSession::receive_result(const nic::Header& header, std::span<const st
     const Lane::Accepted accepted = lanes_[lane].accept(header, payload);
     if (accepted == Lane::Accepted::no) return;
 
-    note_answer(lane_states_[lane], in_flight_[header.slot], now);
+    note_answer(lane_states_[lane], in_flight_[header.slot], payload.size(), now);
     release(lane_states_[lane], header.slot);
     if (accepted == Lane::Accepted::message) {
         completed_[(completed_head_ + completed_count_++) % completed_.size()] =
@@ -202,13 +208,25 @@ void WorkerSession::receive_result(const nic::Header& header, std::span<const st
     }
 }
 
-void WorkerSession::receive_pending(const nic::Header& header, std::span<const std::byte> payload) {
+void WorkerSession::receive_pending(const nic::Header& header, std::span<const std::byte> payload,
+                                    Time now) {
     const auto pending = nic::read_pending(payload);
     if (!pending || header.slot >= agreed_.slots) return;
     const std::size_t lane = lane_of(header.slot);
     if (!lanes_[lane].occupied(header.slot, header.sequence)) return;
-    in_flight_[header.slot].pending = true;
-    lane_states_[lane].probes = 1;
+    InFlight& packet = in_flight_[header.slot];
+    LaneState& state = lane_states_[lane];
+    if (pending->missing_rank == config_.join.rank) {
+        // What was sent within a round trip may still arrive.
+        const Time round_trip = path_.known() ? path_.round_trip() : path_.timeout();
+        if (packet.asked_for || now - packet.sent < round_trip) return;
+        list_of(state, packet).remove(links_, header.slot);
+        packet.asked_for = true;
+        state.asked_for.push_back(links_, header.slot);
+        return;
+    }
+    packet.pending = true;
+    state.probes = 1;
     missing_ = MissingRank{
         .rank = pending->missing_rank, .present = pending->present, .slot = header.slot};
 }
@@ -226,11 +244,13 @@ void WorkerSession::receive_contradiction(const nic::Header& header,
                      nic::op_text(header.op), notice->own_bytes, header.slot));
 }
 
-void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time now) {
+void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, std::size_t payload_bytes,
+                                Time now) {
+    path_.on_result(nic::frame_overhead_bytes + payload_bytes);
     window_.on_result();
     lane.last_answer = now;
     if (packet.once) {
-        rtt_.add(now - packet.sent);
+        path_.sample(packet.sent, packet.delivered, now);
         lane.newest_answered = std::max(lane.newest_answered, packet.sent);
         lane.probes = 1;
     } else if (!packet.pending) {
@@ -240,7 +260,7 @@ void WorkerSession::note_answer(LaneState& lane, const InFlight& packet, Time no
 
 void WorkerSession::release(LaneState& lane, std::uint32_t slot) {
     const InFlight& packet = in_flight_[slot];
-    lane.waiting[packet.level].remove(links_, slot);
+    list_of(lane, packet).remove(links_, slot);
     --lane.in_flight;
     lane.sent_again -= packet.once ? 0U : 1U;
     --in_flight_count_;
@@ -248,7 +268,7 @@ void WorkerSession::release(LaneState& lane, std::uint32_t slot) {
 }
 
 Time WorkerSession::level_timeout(std::size_t level) const {
-    return std::min<Time>(rtt_.timeout() * (1U << level), std::max(longest_wait, rtt_.timeout()));
+    return std::min<Time>(path_.timeout() * (1U << level), std::max(longest_wait, path_.timeout()));
 }
 
 std::size_t WorkerSession::poll_transmit(Time now, std::span<SessionPacket> out) {
@@ -261,7 +281,7 @@ std::size_t WorkerSession::poll_transmit(Time now, std::span<SessionPacket> out)
         case State::running:
             check_aggregator(now);
             if (state_ != State::running) break;
-            window_.judge(now, rtt_.smoothed());
+            if (path_.known()) window_.judge(now, path_.round_trip());
             count = transmit_again(now, out);
             count += transmit_fresh(now, out.subspan(count));
             if (count != 0) last_sent_ = now;
@@ -328,7 +348,7 @@ std::size_t WorkerSession::transmit_join(Time now, std::span<SessionPacket> out)
 }
 
 bool WorkerSession::is_due(const LaneState& lane, const InFlight& packet, Time now) const {
-    const bool overtaken = packet.sent + reorder_window(rtt_) < lane.newest_answered;
+    const bool overtaken = packet.sent + reorder_window(path_) < lane.newest_answered;
     const bool may_probe = !packet.once || lane.sent_again < lane.probes;
     return overtaken || (may_probe && now >= timeout_of(lane, packet));
 }
@@ -341,26 +361,36 @@ std::size_t WorkerSession::transmit_again(Time now, std::span<SessionPacket> out
     std::size_t count = 0;
     for (std::size_t i = 0; i < lane_count; ++i) {
         LaneState& lane = lane_states_[i];
+        while (count < out.size() && !lane.asked_for.empty()) {
+            window_.on_loss();
+            send_again(i, lane.asked_for.front(), now, out[count++]);
+        }
         for (SlotList& level : lane.waiting) {
             while (count < out.size() && !level.empty()) {
                 const std::uint32_t slot = level.front();
-                InFlight& packet = in_flight_[slot];
-                if (!is_due(lane, packet, now)) break;
-
-                level.remove(links_, slot);
-                lane.sent_again += packet.once ? 1U : 0U;
-                packet = {.sent = now,
-                          .level = static_cast<std::uint8_t>(
-                              std::min<std::size_t>(packet.level + 1U, levels - 1)),
-                          .once = false};
-                lane.waiting[packet.level].push_back(links_, slot);
+                if (!is_due(lane, in_flight_[slot], now)) break;
                 window_.on_loss();
-                ++retransmissions_;
-                write_data(lanes_[i].packet_in(slot), out[count++]);
+                send_again(i, slot, now, out[count++]);
             }
         }
     }
     return count;
+}
+
+void WorkerSession::send_again(std::size_t lane_number, std::uint32_t slot, Time now,
+                               SessionPacket& out) {
+    LaneState& lane = lane_states_[lane_number];
+    InFlight& packet = in_flight_[slot];
+    list_of(lane, packet).remove(links_, slot);
+    lane.sent_again += packet.once ? 1U : 0U;
+    packet = {
+        .sent = now,
+        .delivered = path_.delivered(),
+        .level = static_cast<std::uint8_t>(std::min<std::size_t>(packet.level + 1U, levels - 1)),
+        .once = false};
+    lane.waiting[packet.level].push_back(links_, slot);
+    ++retransmissions_;
+    write_data(lanes_[lane_number].packet_in(slot), out);
 }
 
 std::size_t WorkerSession::transmit_fresh(Time now, std::span<SessionPacket> out) {
@@ -372,7 +402,7 @@ std::size_t WorkerSession::transmit_fresh(Time now, std::span<SessionPacket> out
                (in_flight_count_ < window_.packets() || state.in_flight < lane_share)) {
             const auto packet = lanes_[lane].next_packet();
             if (!packet) break;
-            in_flight_[packet->slot] = {.sent = now};
+            in_flight_[packet->slot] = {.sent = now, .delivered = path_.delivered()};
             state.waiting[0].push_back(links_, packet->slot);
             ++state.in_flight;
             ++in_flight_count_;
@@ -432,6 +462,7 @@ Time WorkerSession::next_deadline() const {
 
     Time deadline = std::min(next_heartbeat(), last_heard_ + peer_timeout());
     for (const LaneState& lane : lane_states_) {
+        if (!lane.asked_for.empty()) return Time::zero();
         for (const SlotList& level : lane.waiting) {
             if (level.empty()) continue;
             deadline = std::min(deadline, timeout_of(lane, in_flight_[level.front()]));

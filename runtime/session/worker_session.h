@@ -18,7 +18,7 @@
 #include "nic/wire.h"
 #include "runtime/session/congestion_window.h"
 #include "runtime/session/lane.h"
-#include "runtime/session/rtt_estimator.h"
+#include "runtime/session/path_estimator.h"
 #include "runtime/session/slot_list.h"
 
 namespace sumwire::runtime {
@@ -97,6 +97,7 @@ class WorkerSession {
 
     std::optional<MissingRank> missing_rank() const { return missing_; }
     std::uint64_t retransmissions() const { return retransmissions_; }
+    const PathEstimator& path() const { return path_; }
 
   private:
     // Packets under way, by lane and by how often they were sent: each level waits twice as long as
@@ -105,6 +106,7 @@ class WorkerSession {
 
     struct LaneState {
         std::array<SlotList, levels> waiting;
+        SlotList asked_for;  // by the aggregator: to be sent again at once
         std::uint32_t in_flight = 0;
         std::uint32_t sent_again = 0;  // of those, more than once
         // How many may be under way again after a timeout. A timeout alone tells a late rank from a
@@ -120,9 +122,11 @@ class WorkerSession {
 
     struct InFlight {
         Time sent{};
+        std::uint64_t delivered = 0;  // of the path, when it was sent
         std::uint8_t level = 0;
-        bool once = true;      // sent exactly once: its result is a sample of the round trip
-        bool pending = false;  // sent again, and the aggregator said that it waits for others
+        bool once = true;        // sent exactly once: its result is a sample of the round trip
+        bool pending = false;    // sent again, and the aggregator said that it waits for others
+        bool asked_for = false;  // in that list
     };
 
     void begin_running(const nic::Welcome& welcome, std::uint64_t session, Time now);
@@ -132,16 +136,20 @@ class WorkerSession {
     Time level_timeout(std::size_t level) const;
     bool is_due(const LaneState& lane, const InFlight& packet, Time now) const;
     Time timeout_of(const LaneState& lane, const InFlight& packet) const;
-    void note_answer(LaneState& lane, const InFlight& packet, Time now);
+    void note_answer(LaneState& lane, const InFlight& packet, std::size_t payload_bytes, Time now);
 
     void receive_control(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_result(const nic::Header& header, std::span<const std::byte> payload, Time now);
-    void receive_pending(const nic::Header& header, std::span<const std::byte> payload);
+    void receive_pending(const nic::Header& header, std::span<const std::byte> payload, Time now);
     void receive_contradiction(const nic::Header& header, std::span<const std::byte> payload);
     void release(LaneState& lane, std::uint32_t slot);
 
     std::size_t transmit_join(Time now, std::span<SessionPacket> out);
     std::size_t transmit_again(Time now, std::span<SessionPacket> out);
+    void send_again(std::size_t lane, std::uint32_t slot, Time now, SessionPacket& out);
+    SlotList& list_of(LaneState& lane, const InFlight& packet) const {
+        return packet.asked_for ? lane.asked_for : lane.waiting[packet.level];
+    }
     std::size_t transmit_fresh(Time now, std::span<SessionPacket> out);
     std::size_t transmit_heartbeat(Time now, std::span<SessionPacket> out);
     Time next_heartbeat() const;
@@ -175,7 +183,7 @@ class WorkerSession {
     std::vector<std::uint64_t> completed_;  // a ring
     std::size_t completed_head_ = 0;
     std::size_t completed_count_ = 0;
-    RttEstimator rtt_;
+    PathEstimator path_;
     CongestionWindow window_{1};
     Time last_heard_{};
     Time last_sent_{};

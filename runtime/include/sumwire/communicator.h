@@ -18,6 +18,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,19 +29,30 @@ namespace sumwire {
 
 enum class DataType : std::uint8_t { f32, bf16, f16, f64, i32, i64 };
 
-enum class ReduceOp : std::uint8_t { sum, average, minimum, maximum };
-
-// How a chunk travels. All are lossless in `exact` arithmetic.
-enum class Codec : std::uint8_t {
-    dense,   // every element: one round trip, two with exact and fixed32
-    packed,  // index first, then the values that some rank has: least bytes
-    sketch,  // index and count sketch: one round trip once the sparsity is known
-    automatic
+enum class ReduceOp : std::uint8_t {
+    sum,      // integers wrap
+    average,  // the sum divided by the world size; of integers rounded towards zero
+    minimum,  // -0.0 is below +0.0; NaN where any rank has one
+    maximum
 };
 
+// How a chunk of 65,536 elements travels. All give the same result, bit for bit, in `exact`
+// arithmetic. Sums of f64 and i64, minima and maxima are always dense.
+enum class Codec : std::uint8_t {
+    dense,     // every element: one round trip, two with exact and fixed32
+    packed,    // which elements are non-zero first, then the values that some rank has
+    sketch,    // index and count sketch: two round trips once the sparsity is known
+    automatic  // whichever takes the least time, chunk by chunk, as far as the last steps tell
+};
+
+// How f32, bf16 and f16 are summed; bf16 and f16 are rounded once, at the end. Sums of f64 are
+// float64 sums in rank order.
 enum class Arithmetic : std::uint8_t {
-    exact,   // the correctly rounded sum in real arithmetic, whatever the order
-    f32,     // the float32 sum in rank order; not with Codec::sketch
+    // The correctly rounded sum in real arithmetic, whatever the order: NaN where any rank has one
+    // or infinities of both signs meet, +0.0 where the sum is zero. Values that differ by large
+    // powers of two within 32 neighbours cost more bytes.
+    exact,
+    f32,  // the float32 sum in rank order; not with Codec::sketch
     // 32-bit fixed point: before the result is rounded to float, a sum is off by at most
     // world size * 2^-(30 - ceil(log2(world size))) times the largest power of two not above the
     // largest magnitude in the chunk of 65,536 elements (at least 2^-126). A NaN or infinity makes
@@ -64,15 +76,16 @@ struct Options {
     int world_size = -1;
 
     // "host:port" of the aggregator (port 21335 if absent). Empty: $SUMWIRE_AGGREGATOR; if that is
-    // empty too, rank 0 embeds an aggregator on UDP port $MASTER_PORT (21335 if unset), and the others
-    // find it at $MASTER_ADDR (127.0.0.1 if unset; on a loopback address it serves this machine
-    // only). Jobs whose rank 0 is in one process share the embedded aggregator, if their ports are
-    // the same; their names must differ.
+    // empty too, rank 0 embeds an aggregator on UDP port $MASTER_PORT (21335 if unset), and the
+    // others find it at $MASTER_ADDR (127.0.0.1 if unset; on a loopback address it serves this
+    // machine only). Jobs whose rank 0 is in one process share the embedded aggregator, if their
+    // ports are the same; their names must differ.
     std::string aggregator;
     // Ranks of one job share the name; jobs of different names share an aggregator. 1 to 63 bytes.
     // Empty: $SUMWIRE_JOB, else "default".
     std::string job;
-    // How packets travel: "udp", "inproc:NAME", "dpdk:DEVICE;ip=..."; empty: $SUMWIRE_PORT, else "udp".
+    // How packets travel: "udp", "inproc:NAME", "dpdk:DEVICE;ip=..."; empty: $SUMWIRE_PORT, else
+    // "udp".
     std::string port;
 
     Codec codec = Codec::automatic;
@@ -84,10 +97,11 @@ struct Options {
     std::size_t payload_bytes = 0;
     // Packets under way at most, a power of two from 8; the smallest of all ranks holds.
     unsigned slots = 1024;
-    // Let single calls choose Arithmetic::f32 although `arithmetic` is another. The aggregator then
-    // keeps memory for ranks that come early, so that it can add in rank order.
+    // Let single calls choose Arithmetic::f32 although `arithmetic` is another, or sum f64. The
+    // aggregator then keeps memory for ranks that come early, so that it can add in rank order.
     bool float_sums = false;
-    // Protect payloads by our own checksum too. Automatic where the port does not detect corruption.
+    // Protect payloads by our own checksum too. Automatic where the port does not detect
+    // corruption.
     bool checksums = false;
 
     // create: until every rank has joined.
@@ -104,6 +118,15 @@ struct Options {
     std::function<void(LogLevel, std::string_view)> log;
 };
 
+// What a single all_reduce may choose; all ranks must choose alike.
+struct CallOptions {
+    std::optional<Codec> codec = std::nullopt;            // the communicator's if empty
+    std::optional<Arithmetic> arithmetic = std::nullopt;  // likewise
+    // What is known of a tensor's non-zeros from the last step is kept by count and tag. Give
+    // tensors of the same count that differ in sparsity different tags.
+    std::uint64_t tag = 0;
+};
+
 // Counters of one communicator since creation.
 struct Statistics {
     std::uint64_t wire_bytes_tx = 0;  // Ethernet, IPv4, UDP and Sumwire headers and payload
@@ -113,7 +136,7 @@ struct Statistics {
     std::uint64_t retransmissions = 0;
     std::uint64_t stalled_chunks = 0;  // sketches that needed the repair round
     std::uint64_t chunks = 0;
-    std::uint64_t dense_chunks = 0;
+    std::uint64_t dense_chunks = 0;  // those that travelled dense, and so on
     std::uint64_t packed_chunks = 0;
     std::uint64_t sketch_chunks = 0;
 };
@@ -122,16 +145,17 @@ struct Statistics {
 class Work {
   public:
     Work() = default;
-    // Blocks until the operation has ended; throws what it failed with.
+    // Blocks until the operation has ended; throws what it failed with. Throws Error instead of
+    // waiting in a callback of `then`, on which the end of operations depends.
     void wait() const;
     // False if it has not ended within the timeout; otherwise as wait.
     bool wait_for(std::chrono::nanoseconds timeout) const;
     bool done() const;  // ended, well or not
-    // Calls `f` once the operation has ended: at once if it has, else from the progress thread, which
-    // it must not block. `f` gets null, or the failure. What it throws goes no further, whichever
-    // thread calls it: Options::log gets a warning, and other callbacks are called all the same.
-    // `f` may close the communicator; the progress thread then ends by itself, before the process
-    // exits.
+    // Calls `f` once the operation has ended: at once if it has, else from the progress thread,
+    // which it must not block. `f` gets null, or the failure. What it throws goes no further,
+    // whichever thread calls it: Options::log gets a warning, and other callbacks are called all
+    // the same. `f` may close the communicator; the progress thread then ends by itself, before the
+    // process exits.
     void then(std::function<void(std::exception_ptr)> f) const;
 
   private:
@@ -145,7 +169,7 @@ class Work {
 // destruction. Destroy it after the operations on it have ended; it may outlive the communicator.
 class Buffer {
   public:
-    Buffer() = default;
+    Buffer();  // of nothing
     Buffer(Buffer&&) noexcept;
     Buffer& operator=(Buffer&&) noexcept;
     ~Buffer();
@@ -188,17 +212,15 @@ class Communicator {
     // locked if possible: it saves the page faults of the first use.
     Buffer allocate(std::size_t bytes);
 
-    // Replaces `count` elements at `pointer` by their sum or average over all ranks. Returns at once;
-    // the memory must stay and not be touched until the Work has ended. Any count from 0 up, any
-    // alignment of the element's size. Throws SetupError if the arguments are wrong, and whatever
-    // ended the communicator if it is over.
+    // Replaces `count` elements at `pointer` by their sum or average over all ranks. Returns at
+    // once; the memory must stay and not be touched until the Work has ended. Any count from 0 up,
+    // any alignment of the element's size. Throws SetupError if the arguments are wrong, and
+    // whatever ended the communicator if it is over. Work::wait throws ProtocolError if ranks call
+    // different collectives, or the same with different arguments; no element is changed then.
     Work all_reduce(void* pointer, std::size_t count, DataType type = DataType::f32,
-                    ReduceOp op = ReduceOp::sum);
-    // The same with codec and arithmetic of this call; all ranks must choose alike.
-    Work all_reduce(void* pointer, std::size_t count, DataType type, ReduceOp op, Codec codec,
-                    Arithmetic arithmetic);
+                    ReduceOp op = ReduceOp::sum, const CallOptions& call = {});
 
-    // Returns when every rank has called it. Throws as Work::wait.
+    // Returns when every rank has called it. Throws as Work::wait, also in a callback.
     void barrier();
 
     Statistics statistics() const;
@@ -208,6 +230,7 @@ class Communicator {
   private:
     struct Impl;
     explicit Communicator(std::unique_ptr<Impl> impl);
+    Impl& impl() const;
     std::unique_ptr<Impl> impl_;
 };
 

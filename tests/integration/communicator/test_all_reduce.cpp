@@ -247,8 +247,8 @@ TEST(Communicators, SingleCallsChooseTheirCodec) {
               Way{Codec::packed, Arithmetic::exact}}) {
             auto values = gradient(10'000, communicator.rank(), 0.2, 4);
             communicator
-                .all_reduce(values.data(), values.size(), DataType::f32, ReduceOp::sum, codec,
-                            arithmetic)
+                .all_reduce(values.data(), values.size(), DataType::f32, ReduceOp::sum,
+                            {.codec = codec, .arithmetic = arithmetic})
                 .wait();
             expect_right(values, values.size(), 0.2, 4, ReduceOp::sum, arithmetic);
         }

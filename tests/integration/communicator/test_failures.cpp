@@ -2,14 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "job.h"
+#include "nic/port_spec.h"
+#include "switch_emu/aggregator_loop.h"
 
 namespace sumwire::testing {
 namespace {
@@ -132,42 +136,114 @@ TEST(Failures, ADeadlineNamesTheRankThatIsLate) {
         const auto begin = std::chrono::steady_clock::now();
         const std::string message = message_of<DeadlineExceeded>(
             [&] { communicator.all_reduce(values.data(), values.size()).wait(); });
-        EXPECT_THAT(message, AllOf(HasSubstr("waits for rank 1"), HasSubstr("1000 elements")));
+        EXPECT_THAT(message, AllOf(HasSubstr("waits for rank 1"), HasSubstr("1000 f32 elements")));
         EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
         if (++failed == 2) release.set_value();
     });
 }
 
-TEST(Failures, ARankThatBreaksLeavesAtOnce) {
+// What rank 1 calls while rank 0 sums twenty floats, packed and exact, and what the error names.
+struct Difference {
+    const char* name;
+    std::size_t count = 20;
+    DataType type = DataType::f32;
+    ReduceOp op = ReduceOp::sum;
+    CallOptions call{.codec = Codec::packed};
+};
+
+class RanksThatDiffer : public ::testing::TestWithParam<Difference> {};
+
+TEST_P(RanksThatDiffer, AreToldInWhatBeforeAnythingChanges) {
+    const Difference& other = GetParam();
     Options options = in_process_options(2);
     options.deadline = 8s;
-    std::promise<void> release;
-    auto released = release.get_future().share();
+    options.float_sums = true;
     run_job(options, [&](Communicator& communicator) {
-        // Against the contract: the ranks call different collectives.
-        std::vector<float> values(20, 1.0F);
-        if (communicator.rank() == 1) {
-            EXPECT_THAT(message_of<ProtocolError>([&] {
-                            communicator
-                                .all_reduce(values.data(), 17, DataType::f32, ReduceOp::average,
-                                            Codec::dense, Arithmetic::exact)
-                                .wait();
-                        }),
-                        AllOf(HasSubstr("contradicts"), HasSubstr("rank 1 of 2")));
-            released.wait();
-            return;
-        }
+        std::vector<float> values(40, 1.0F);
         const auto begin = std::chrono::steady_clock::now();
-        EXPECT_THAT(message_of<PeerLost>([&] {
+        EXPECT_THAT(message_of<ProtocolError>([&] {
+                        const Difference mine = communicator.rank() == 1 ? other : Difference{""};
                         communicator
-                            .all_reduce(values.data(), 20, DataType::f32, ReduceOp::sum,
-                                        Codec::dense, Arithmetic::exact)
+                            .all_reduce(values.data(), mine.count, mine.type, mine.op, mine.call)
                             .wait();
-                        communicator.barrier();
                     }),
-                    HasSubstr("rank 1 left"));
+                    AllOf(HasSubstr(other.name), HasSubstr("every rank must call the same"),
+                          HasSubstr("of 2, ")));
         EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
-        release.set_value();
+        EXPECT_THAT(values, ::testing::Each(1.0F));
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Failures, RanksThatDiffer,
+    ::testing::Values(Difference{"differs in the count of elements", 17},
+                      Difference{"differs in the count of elements", 0},
+                      Difference{"differs in the data type", 20, DataType::i32},
+                      Difference{"differs in the data type", 20, DataType::bf16},
+                      Difference{"differs in the operation", 20, DataType::f32, ReduceOp::average},
+                      Difference{"differs in the operation", 20, DataType::f32, ReduceOp::maximum},
+                      Difference{"differs in the codec", 20, DataType::f32, ReduceOp::sum, {}},
+                      Difference{"differs in the arithmetic",
+                                 20,
+                                 DataType::f32,
+                                 ReduceOp::sum,
+                                 {.codec = Codec::packed, .arithmetic = Arithmetic::f32}},
+                      Difference{"differs in the tag",
+                                 20,
+                                 DataType::f32,
+                                 ReduceOp::sum,
+                                 {.codec = Codec::packed, .tag = 4}}));
+
+TEST(Failures, AnAllReduceAgainstABarrier) {
+    run_job(in_process_options(2), [](Communicator& communicator) {
+        std::vector<float> values(20, 1.0F);
+        EXPECT_THAT(message_of<ProtocolError>([&] {
+                        if (communicator.rank() == 0) communicator.barrier();
+                        communicator.all_reduce(values.data(), 20).wait();
+                    }),
+                    HasSubstr("all_reduce or barrier"));
+    });
+}
+
+TEST(Failures, WaitingInACallback) {
+    run_job(in_process_options(2), [](Communicator& communicator) {
+        std::vector<float> values(20, 1.0F);
+        std::promise<std::string> told;
+        communicator.all_reduce(values.data(), 20).then([&](const std::exception_ptr&) {
+            told.set_value(message_of<Error>([&] { communicator.barrier(); }));
+        });
+        EXPECT_THAT(told.get_future().get(), HasSubstr("Work::then"));
+        communicator.barrier();
+    });
+}
+
+TEST(Failures, AMovedFromCommunicator) {
+    run_job(in_process_options(1), [](Communicator& communicator) {
+        Communicator other = std::move(communicator);
+        EXPECT_THAT(message_of<Error>([&] { communicator.barrier(); }), HasSubstr("moved from"));
+        EXPECT_THAT(message_of<Error>([&] { communicator.rank(); }), HasSubstr("moved from"));
+        other.barrier();
+    });
+}
+
+TEST(Failures, AnAggregatorThatIsShutDown) {
+    Options options = in_process_options(2);
+    options.aggregator = "127.0.0.1";
+    const auto port = nic::open_port(options.port + ";ip=127.0.0.1",
+                                     {.udp_port = nic::default_udp_port, .peer = {}});
+    aggregator::AggregatorLoop loop(*port, {});
+    std::jthread aggregator([&](const std::stop_token& stop) { loop.run(stop); });
+    std::atomic<int> waiting = 0;
+    run_job(options, [&](Communicator& communicator) {
+        communicator.barrier();
+        if (++waiting == 2) aggregator.request_stop();
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_THAT(message_of<AggregatorLost>([&] {
+                        while (true)
+                            communicator.barrier();
+                    }),
+                    HasSubstr("shut down"));
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s) << "before the peer timeout";
     });
 }
 
@@ -194,9 +270,23 @@ TEST(Failures, WrongArguments) {
                     HasSubstr("aligned"));
         EXPECT_THAT(message_of<SetupError>([&] {
                         communicator.all_reduce(values.data(), 5, DataType::f32, ReduceOp::sum,
-                                                Codec::dense, Arithmetic::f32);
+                                                {.arithmetic = Arithmetic::f32});
                     }),
                     HasSubstr("float_sums"));
+        EXPECT_THAT(message_of<SetupError>(
+                        [&] { communicator.all_reduce(values.data(), 2, DataType::f64); }),
+                    AllOf(HasSubstr("float_sums"), HasSubstr("f64")));
+        EXPECT_THAT(message_of<SetupError>([&] {
+                        communicator.all_reduce(values.data(), 2, DataType::i32, ReduceOp::sum,
+                                                {.codec = Codec::sketch});
+                    }),
+                    HasSubstr("another codec"));
+        EXPECT_THAT(
+            message_of<SetupError>([&] { communicator.all_reduce(values.data(), SIZE_MAX); }),
+            HasSubstr("check the count"));
+        EXPECT_THAT(message_of<SetupError>([&] { communicator.allocate(std::size_t{1} << 60U); }),
+                    HasSubstr("ask for less"));
+        EXPECT_EQ(Buffer().data(), nullptr);
         EXPECT_THAT(message_of<SetupError>([&] { communicator.register_buffer(nullptr, 5); }),
                     HasSubstr("register_buffer"));
         communicator.all_reduce(nullptr, 0).wait();

@@ -158,7 +158,7 @@ TEST(Contradiction, Layout) {
     EXPECT_EQ(back->other_bytes, 0x0304);
     EXPECT_EQ(back->own_bytes, 0x0506);
     EXPECT_EQ(back->other_op, Op::max_u8);
-    EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 05 00"))) << "unknown op";
+    EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 0a 00"))) << "unknown op";
     EXPECT_FALSE(read_contradiction(bytes("0102 0304 0506 03 01"))) << "not zero";
 }
 

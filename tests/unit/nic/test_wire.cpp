@@ -63,6 +63,7 @@ const Vector vectors[] = {
     {"contradiction",
      {PacketType::contradiction},
      "1b 00 0000 0000000000000000 00000000 0000 00000000"},
+    {"closing", {PacketType::closing}, "1c 00 0000 0000000000000000 00000000 0000 00000000"},
 };
 
 class WireVector : public ::testing::TestWithParam<Vector> {};
@@ -84,8 +85,8 @@ TEST(Wire, RandomHeadersSurviveTheRoundTrip) {
     std::mt19937_64 random(4);
     for (int i = 0; i < 10000; ++i) {
         Header header;
-        header.type = static_cast<PacketType>(1 + random() % 11);
-        header.op = static_cast<Op>(random() % 5);
+        header.type = static_cast<PacketType>(1 + random() % 12);
+        header.op = static_cast<Op>(random() % 10);
         header.rank = static_cast<std::uint16_t>(random());
         header.session = random();
         header.sequence = static_cast<std::uint32_t>(random());
@@ -112,7 +113,7 @@ TEST(Wire, RejectsOtherVersionsUnknownTypesAndUnknownOps) {
             datagram[0] = static_cast<std::byte>(first);
             datagram[1] = static_cast<std::byte>(second);
             const unsigned type = first & 15;
-            const bool valid = first >> 4 == 1 && type >= 1 && type <= 11 && second >> 4 <= 4;
+            const bool valid = first >> 4 == 1 && type >= 1 && type <= 12 && second >> 4 <= 9;
             ASSERT_EQ(read_header(datagram).has_value(), valid) << first << " " << second;
         }
     }

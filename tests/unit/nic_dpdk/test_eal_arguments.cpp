@@ -7,6 +7,7 @@
 namespace sumwire::nic {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -49,7 +50,11 @@ TEST(EalArguments, TheUserHasTheLastWord) {
     EXPECT_THAT(line({"--no-huge", "-m", "64"}).arguments,
                 ElementsAre("sumwire", "--lcores=0@(0,1)", "--no-telemetry", "--no-shconf",
                             "--no-pci", "--iova-mode=va", "--no-huge", "-m", "64"));
-    EXPECT_THAT(line({"--file-prefix=x"}, 0).arguments, Not(Contains("--no-huge")));
+    EXPECT_THAT(line({"--file-prefix=x"}).arguments,
+                AllOf(Not(Contains("--no-huge")), Not(Contains("--in-memory"))));
+    EXPECT_THAT(line({"--huge-dir=x"}, 0).arguments, Not(Contains("--no-huge")));
+    // A name decides nothing about memory.
+    EXPECT_THAT(line({"--file-prefix=x"}, 0).arguments, Contains("--no-huge"));
 }
 
 TEST(EalArguments, HelpTextsAreRefused) {

@@ -46,6 +46,8 @@ TEST(CodecPolicy, SparseIsPackedAndFullIsDense) {
         ChunkFacts full = facts(1, Codec::packed);
         full.union_size = 1000;
         EXPECT_EQ(choose_codec(small, full), Codec::dense);
+        // An empty one is a single round trip either way.
+        EXPECT_EQ(choose_codec(small, facts(0, Codec::dense)), Codec::packed);
     }
 }
 

@@ -9,8 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/deadline.h"
 #include "runtime/engine/completion.h"
+#include "runtime/progress_thread.h"
+#include "sumwire/errors.h"
 
 namespace sumwire::runtime {
 namespace {
@@ -82,15 +83,23 @@ TEST_F(Completions, AreWaitedForAsLongAsAskedFor) {
     other.join();
 }
 
-TEST(Deadlines, SaturateAtNever) {
-    constexpr Time now = 5s;
-    EXPECT_EQ(deadline_after(now, 3ms), now + 3ms);
-    EXPECT_EQ(deadline_after(now, std::chrono::milliseconds::max()), never);
-    EXPECT_EQ(deadline_after(now, std::chrono::nanoseconds::max()), never);
-    EXPECT_EQ(deadline_after(now, std::chrono::hours::max()), never);
-    EXPECT_EQ(deadline_after(Time::zero(), Time::max()), never);
-    EXPECT_EQ(deadline_after(Time::zero(), std::chrono::hours(24 * 365 * 200)),
-              Time(std::chrono::hours(24 * 365 * 200)));
+TEST_F(Completions, RefuseToWaitForThemselves) {
+    std::string refusal;
+    std::thread progress([&] {
+        mark_progress_thread();
+        completion_.then([](const std::exception_ptr&) {});
+        try {
+            completion_.wait();
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+        EXPECT_FALSE(completion_.wait_for(0ns));
+        EXPECT_THROW(completion_.wait_for(1ms), Error);
+        completion_.finish(nullptr);
+        completion_.wait();  // has ended, so nothing is waited for
+    });
+    progress.join();
+    EXPECT_THAT(refusal, AllOf(HasSubstr("Work::then"), HasSubstr("another thread")));
 }
 
 }  // namespace

@@ -194,8 +194,8 @@ TEST(ResolvedOptions, RefuseWhatCannotWorkAndNameTheRemedy) {
     bad.arithmetic = Arithmetic::f32;
     EXPECT_THAT(error_of(bad), HasSubstr("fixed32"));
     bad = good;
-    bad.codec = static_cast<Codec>(3);
-    EXPECT_THAT(error_of(bad), AllOf(HasSubstr("codec 3"), HasSubstr("packed")));
+    bad.codec = static_cast<Codec>(4);
+    EXPECT_THAT(error_of(bad), AllOf(HasSubstr("codec 4"), HasSubstr("packed")));
     bad = good;
     bad.arithmetic = static_cast<Arithmetic>(200);
     EXPECT_THAT(error_of(bad), AllOf(HasSubstr("arithmetic 200"), HasSubstr("exact")));

@@ -307,12 +307,63 @@ TEST_F(WorkerSessionTest, KnowsWhomTheAggregatorWaitsFor) {
     EXPECT_FALSE(session->missing_rank()) << "its result is here";
 }
 
+TEST_F(WorkerSessionTest, SendsAtOnceWhatTheAggregatorMisses) {
+    welcome();
+    Bytes message(192);  // two packets
+    session->post(0, {.op = nic::Op::add_i32, .bytes = message, .token = 1});
+    const auto sent = poll();
+    ASSERT_EQ(sent.size(), 2U);
+    now += 4ms;
+    answer(sent[1], 1);
+    Bytes payload(nic::Pending::bytes);
+    nic::write(nic::Pending{.present = 2, .missing_rank = 1}, payload);
+    const auto remind = [&](std::uint32_t sequence) {
+        nic::Header header = sent[0].header;
+        header.type = PacketType::pending;
+        header.sequence = sequence;
+        deliver(header, payload);
+    };
+    const std::uint32_t sequence = sent[0].header.sequence;
+    remind(sequence - 16);
+    EXPECT_TRUE(poll().empty()) << "an old use";
+    remind(sequence);
+    remind(sequence);
+    EXPECT_EQ(session->next_deadline(), Time::zero());
+    const auto again = poll();
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].header.sequence, sequence);
+    EXPECT_FALSE(session->missing_rank()) << "it is this rank itself";
+    now += 3ms;
+    remind(sequence);
+    EXPECT_TRUE(poll().empty()) << "less than a round trip ago: it may still arrive";
+    now += 1ms;
+    remind(sequence);
+    answer(sent[0], 1);
+    EXPECT_TRUE(poll().empty()) << "its result came first";
+    EXPECT_EQ(session->take_completed(), 1U);
+}
+
 TEST_F(WorkerSessionTest, FailsWhenAPeerIsLost) {
     welcome();
     deliver_control(PacketType::peer_lost, nic::PeerLostNotice{.rank = 2, .left = false});
     ASSERT_EQ(session->state(), WorkerSession::State::failed);
     EXPECT_EQ(session->failure().kind, SessionFailure::Kind::peer_lost);
     EXPECT_EQ(session->failure().rank, 2U);
+}
+
+TEST_F(WorkerSessionTest, FailsAtOnceWhenTheAggregatorCloses) {
+    welcome();
+    const nic::Header closing{.type = PacketType::closing, .rank = 1, .session = session_id};
+    deliver(closing, {}, false);
+    EXPECT_EQ(session->state(), WorkerSession::State::running) << "nothing seals it";
+    nic::Header other = closing;
+    other.session = session_id + 1;
+    deliver(other, {});
+    EXPECT_EQ(session->state(), WorkerSession::State::running) << "another session's";
+    deliver(closing, {});
+    ASSERT_EQ(session->state(), WorkerSession::State::failed);
+    EXPECT_EQ(session->failure().kind, SessionFailure::Kind::aggregator_lost);
+    EXPECT_NE(session->failure().text.find("shut down"), std::string::npos);
 }
 
 TEST_F(WorkerSessionTest, FailsAtOnceWhenAnotherRankSentSomethingElse) {

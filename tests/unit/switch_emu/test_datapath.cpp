@@ -98,17 +98,20 @@ TEST_F(TwoRanks, EmptyPayloadIsABarrier) {
 
 TEST_F(TwoRanks, DuplicateOfPartialIsAnsweredPending) {
     job.contribute(header(0), words({1}));
+    // Rank 0, who asked, and rank 1, who is missing, learn the same.
     const auto answers = job.contribute(header(0), words({1}));
-    ASSERT_EQ(answers.size(), 1U);
-    EXPECT_EQ(answers[0].to, job.endpoint(0));
-    EXPECT_EQ(answers[0].header.type, PacketType::pending);
-    EXPECT_EQ(answers[0].header.rank, 0);
-    EXPECT_EQ(answers[0].header.sequence, 5U);
-    EXPECT_EQ(answers[0].header.slot, 5);
-    const auto pending = nic::read_pending(answers[0].payload);
-    ASSERT_TRUE(pending.has_value());
-    EXPECT_EQ(pending->present, 1);
-    EXPECT_EQ(pending->missing_rank, 1);
+    ASSERT_EQ(answers.size(), 2U);
+    for (std::uint16_t rank = 0; rank < 2; ++rank) {
+        EXPECT_EQ(answers[rank].to, job.endpoint(rank));
+        EXPECT_EQ(answers[rank].header.type, PacketType::pending);
+        EXPECT_EQ(answers[rank].header.rank, rank);
+        EXPECT_EQ(answers[rank].header.sequence, 5U);
+        EXPECT_EQ(answers[rank].header.slot, 5);
+        const auto pending = nic::read_pending(answers[rank].payload);
+        ASSERT_TRUE(pending.has_value());
+        EXPECT_EQ(pending->present, 1);
+        EXPECT_EQ(pending->missing_rank, 1);
+    }
     EXPECT_EQ(script.statistics().duplicates, 1U);
     expect_still_completes_to(3, 2);
 }
@@ -285,14 +288,14 @@ TEST_F(TwoRanks, WrongChecksumIsDroppedRightOneIsTaken) {
 }
 
 TEST_F(TwoRanks, AggregatorsOwnPacketTypes) {
-    for (const PacketType type :
-         {PacketType::result, PacketType::pending, PacketType::waiting, PacketType::welcome,
-          PacketType::refused, PacketType::peer_lost, PacketType::contradiction}) {
+    for (const PacketType type : {PacketType::result, PacketType::pending, PacketType::waiting,
+                                  PacketType::welcome, PacketType::refused, PacketType::peer_lost,
+                                  PacketType::contradiction, PacketType::closing}) {
         nic::Header reflected = header(0);
         reflected.type = type;
         EXPECT_TRUE(job.contribute(reflected, words({1})).empty());
     }
-    EXPECT_EQ(script.statistics().malformed, 7U);
+    EXPECT_EQ(script.statistics().malformed, 8U);
 }
 
 TEST_F(TwoRanks, Garbage) {
@@ -379,11 +382,20 @@ TEST_P(WorldSize, SumsAndNamesTheLowestMissing) {
             const std::uint32_t value = order[i] + 1U;
             ASSERT_TRUE(job.contribute(use(order[i]), words({value, round})).empty());
             const auto answers = job.contribute(use(order[i]), words({value, round}));
-            ASSERT_EQ(answers.size(), 1U);
-            const auto pending = nic::read_pending(answers[0].payload);
-            ASSERT_TRUE(pending.has_value());
-            EXPECT_EQ(pending->present, i + 1);
-            EXPECT_EQ(pending->missing_rank, i);
+            // Where most are there, the lowest four that are missing are reminded.
+            const std::size_t missing = order.size() - 1 - i;
+            const std::size_t reminded =
+                2 * (i + 1) < world ? 0 : std::min<std::size_t>(missing, 4);
+            ASSERT_EQ(answers.size(), 1 + reminded);
+            for (std::size_t a = 0; a < answers.size(); ++a) {
+                const auto pending = nic::read_pending(answers[a].payload);
+                ASSERT_TRUE(pending.has_value());
+                EXPECT_EQ(pending->present, i + 1);
+                EXPECT_EQ(pending->missing_rank, i + (a == 0 ? 0 : a - 1));
+                if (a != 0) {
+                    EXPECT_EQ(answers[a].header.rank, pending->missing_rank);
+                }
+            }
         }
         const std::uint32_t last = order.back() + 1U;
         expect_results(job.contribute(use(order.back()), words({last, round})), job, use(0),
@@ -405,7 +417,7 @@ TEST(Datapath, AllArrivalOrdersOfFourRanks) {
         std::array<Bytes, 4> payloads;
         Bytes sum;
     };
-    const std::array<Case, 5> cases{{
+    const std::array<Case, 7> cases{{
         {Op::add_f32,
          {floats({big, 1}), floats({1, 1}), floats({1, big}), floats({-big, -big})},
          floats({0, 2})},
@@ -421,6 +433,14 @@ TEST(Datapath, AllArrivalOrdersOfFourRanks) {
         {Op::max_u8,
          {words({0x01020304}), words({0x04030201}), words({0x00ff0000}), words({0x00000080})},
          words({0x04ff0380})},
+        // 0x1p53 + 1 - 0x1p53 + 1: 1 if added in rank order, in doubles.
+        {Op::add_f64,
+         {words({0, 0x43400000}), words({0, 0x3ff00000}), words({0, 0xc3400000}),
+          words({0, 0x3ff00000})},
+         words({0, 0x3ff00000})},
+        {Op::add_i64,
+         {words({0xffffffff, 0}), words({1, 0}), words({0, 0}), words({5, 7})},
+         words({5, 8})},
     }};
     std::uint32_t round = 0;
     for (const Case& c : cases) {
@@ -438,7 +458,7 @@ TEST(Datapath, AllArrivalOrdersOfFourRanks) {
             ++round;
         } while (std::ranges::next_permutation(order).found);
     }
-    EXPECT_EQ(round, 5U * 24U);
+    EXPECT_EQ(round, cases.size() * 24U);
 }
 
 TEST(Datapath, ManyRoundsOverAllSlots) {

@@ -1,7 +1,10 @@
 // How ranks join, wait, leave and are lost, in virtual time.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "script.h"
 
@@ -607,6 +610,31 @@ TEST(Membership, OneThousandRanks) {
     for (std::uint16_t rank = 0; rank < 1024; ++rank)
         EXPECT_TRUE(job.leave(rank).empty());
     EXPECT_EQ(script.statistics().jobs_finished, 1U);
+}
+
+TEST(Closing, TellsEveryRankThatIsStillThere) {
+    Script script;
+    const Job two(script, 2, {.job = "two"});
+    Job three(script, 3, {.job = "three"}, 1);
+    script.join(endpoint_of(0, 2), 0, 2, {.job = "gathering"});
+    three.leave(1);
+    Outbox out;
+    script.aggregator().close(out);
+    std::vector<std::pair<nic::Endpoint, std::uint64_t>> told;
+    for (const Outgoing& packet : out.packets()) {
+        ASSERT_EQ(nic::check(packet.header), nic::Checksum::right);
+        const auto header = nic::read_header(packet.header);
+        ASSERT_TRUE(header);
+        EXPECT_EQ(header->type, PacketType::closing);
+        EXPECT_EQ(packet.to,
+                  (header->session == two.session() ? two : three).endpoint(header->rank));
+        told.emplace_back(packet.to, header->session);
+    }
+    EXPECT_THAT(told,
+                testing::UnorderedElementsAre(testing::Pair(two.endpoint(0), two.session()),
+                                              testing::Pair(two.endpoint(1), two.session()),
+                                              testing::Pair(three.endpoint(0), three.session()),
+                                              testing::Pair(three.endpoint(2), three.session())));
 }
 
 }  // namespace
