@@ -1,4 +1,5 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <memory>
@@ -184,8 +185,9 @@ void add_aggregator_command(CLI::App& app, int& exit_code) {
         ->delimiter(',')
         ->capture_default_str();
     command
-        ->add_option("--op", settings->ops, "Operations of the core: or, add_i32, max_u8, add_f32")
-        ->check(CLI::IsMember({"or", "add_i32", "max_u8", "add_f32"}))
+        ->add_option("--op", settings->ops,
+                     fmt::format("Operations of the core: {}", fmt::join(all_op_names(), ", ")))
+        ->check(CLI::IsMember(all_op_names()))
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--port", settings->ports, "Ports to run over: inproc, udp, memif")

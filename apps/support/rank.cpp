@@ -43,8 +43,8 @@ class Rank {
           gradient_(gradient),
           buffer_(communicator_.allocate(std::max(gradient.size_bytes(), sizeof(float)))) {}
 
-    RankReport run(const SumChoice& choice, const ExpectedSums& expected,
-                   const RankObserver& observer) {
+    RankReport run(std::size_t index, const ExpectedSums& expected, const RankObserver& observer) {
+        const SumChoice& choice = task_.choices[index];
         RankReport report;
         report.description = communicator_.description();
         const unsigned all = task_.warmup + task_.iterations;
@@ -52,7 +52,7 @@ class Rank {
             if (communicator_.rank() == 0)
                 observer.progress(fmt::format("{} {}: iteration {} of {}", name_of(choice.codec),
                                               name_of(choice.arithmetic), i + 1, all));
-            const Iteration iteration = iterate(choice);
+            const Iteration iteration = iterate(choice, index);
             check(i, expected, report);
             if (i == 0) {
                 report.first_seconds = iteration.seconds;
@@ -73,7 +73,8 @@ class Rank {
         return {static_cast<const float*>(buffer_.data()), gradient_.size()};
     }
 
-    Iteration iterate(const SumChoice& choice) {
+    // The tag keeps what one choice learns of the gradient from the next one.
+    Iteration iterate(const SumChoice& choice, std::uint64_t tag) {
         if (!gradient_.empty())
             std::memcpy(buffer_.data(), gradient_.data(), gradient_.size_bytes());
         communicator_.barrier();
@@ -81,8 +82,8 @@ class Rank {
         iteration.before = communicator_.statistics();
         const auto start = steady_now();
         communicator_
-            .all_reduce(buffer_.data(), gradient_.size(), DataType::f32, task_.op, choice.codec,
-                        choice.arithmetic)
+            .all_reduce(buffer_.data(), gradient_.size(), DataType::f32, task_.op,
+                        {.codec = choice.codec, .arithmetic = choice.arithmetic, .tag = tag})
             .wait();
         iteration.seconds = std::chrono::duration<double>(steady_now() - start).count();
         iteration.after = communicator_.statistics();
@@ -132,7 +133,7 @@ void run_rank(const RankTask& task, const Options& options, std::span<const floa
               std::span<const ExpectedSums> expected, const RankObserver& observer) {
     Rank rank(task, options, gradient);
     for (std::size_t i = 0; i < task.choices.size(); ++i)
-        observer.report(i, rank.run(task.choices[i], expected[i], observer));
+        observer.report(i, rank.run(i, expected[i], observer));
     rank.finish();
 }
 

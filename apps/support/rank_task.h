@@ -16,14 +16,14 @@ namespace sumwire::apps {
 
 // One gradient, summed with every choice in turn.
 struct RankTask {
-    std::vector<SumChoice> choices;
+    std::vector<SumChoice> choices = {};
     ReduceOp op = ReduceOp::sum;
     unsigned warmup = 0;      // iterations that are checked, but not timed
     unsigned iterations = 1;  // that are
     std::string polling = "auto";
     std::size_t payload_bytes = 0;  // 0: as the path allows
-    std::optional<std::chrono::milliseconds> deadline;
-    std::filesystem::path output_directory;  // for each choice's result as .npy; empty: none
+    std::optional<std::chrono::milliseconds> deadline = std::nullopt;
+    std::filesystem::path output_directory = {};  // for each choice's result as .npy; empty: none
 };
 
 // One choice on one rank.

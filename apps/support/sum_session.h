@@ -17,9 +17,9 @@ namespace sumwire::apps {
 
 struct SessionSettings {
     Transport transport = Transport::udp;
-    std::string aggregator;  // as in LaunchOptions, likewise the others
+    std::string aggregator = {};  // as in LaunchOptions, likewise the others
     bool embedded = false;
-    std::string faults;
+    std::string faults = {};
     unsigned mtu = 0;
     bool show_aggregator = false;
 };
