@@ -225,7 +225,9 @@ void add_data_options(CLI::App& command, Settings& settings) {
 }
 
 void add_run_options(CLI::App& command, Settings& settings) {
-    command.add_option("--port", settings.port, "inproc (threads), udp, memif or veth (root)")
+    command
+        .add_option("--transport,--port", settings.port,
+                    "inproc (threads), udp, memif or veth (root)")
         ->check(CLI::IsMember({"inproc", "udp", "memif", "veth"}))
         ->capture_default_str();
     command.add_option("--codec", settings.codecs, "auto, dense, packed, sketch or all")

@@ -100,9 +100,8 @@ class CodecReport {
              fmt::format("{:.2f}", rate(result.decode_seconds)),
              fmt::format("{:.2f}", rate(result.memcpy_seconds)),
              fmt::format("{}", result.wire_bytes), fmt::format("{:.3f}", wire / bytes),
-             bound_ > 0 ? fmt::format("{:.3f}", wire / bound_) : "-",
-             fmt::format("{:.0f}", bound_), fmt::format("{}", result.stalls),
-             result.exact ? "yes" : "NO"});
+             bound_ > 0 ? fmt::format("{:.3f}", wire / bound_) : "-", fmt::format("{:.0f}", bound_),
+             fmt::format("{}", result.stalls), result.exact ? "yes" : "NO"});
         json.add({{"set", set_.name()},
                   {"type", name_of(type_)},
                   {"codec", names.codec},
@@ -149,8 +148,7 @@ bool run_set(const GradientSet& set, const Plan& plan, Progress& progress, JsonF
             progress.show(fmt::format("{}: {} {} {}", set.name(), name_of(type), names.codec,
                                       names.arithmetic));
             const auto result = measure_codec(
-                gradients,
-                {.choice = choice, .link = plan.link, .repetitions = plan.repetitions},
+                gradients, {.choice = choice, .link = plan.link, .repetitions = plan.repetitions},
                 [&](auto sums) { return reference.is_right(choice.arithmetic, sums); });
             progress.clear();
             report.add(choice, result, json);
@@ -172,13 +170,12 @@ std::vector<DataType> choose_types(const std::vector<std::string>& names) {
 }
 
 bool run(const Settings& settings) {
-    const Plan plan{
-        .types = choose_types(settings.types),
-        .choices = choose_sums(settings.codecs, settings.arithmetics),
-        .link = {std::chrono::duration_cast<Time>(
-                     std::chrono::duration<double, std::micro>(settings.round_trip_us)),
-                 settings.link_gbit_s * 1e9 / 8},
-        .repetitions = settings.repetitions};
+    const Plan plan{.types = choose_types(settings.types),
+                    .choices = choose_sums(settings.codecs, settings.arithmetics),
+                    .link = {std::chrono::duration_cast<Time>(
+                                 std::chrono::duration<double, std::micro>(settings.round_trip_us)),
+                             settings.link_gbit_s * 1e9 / 8},
+                    .repetitions = settings.repetitions};
     auto synthetic = settings.synthetic;
     synthetic.shape = parse_shape(settings.shape);
     const auto sources = synthetic.elements == 0
@@ -255,7 +252,8 @@ void add_codec_command(CLI::App& app, int& exit_code) {
     command->add_option("--link", settings->link_gbit_s, "Gbit/s that auto assumes")
         ->check(CLI::Range(0.001, 10000.0))
         ->capture_default_str();
-    command->add_option("--round-trip", settings->round_trip_us, "Round trip in us that auto assumes")
+    command
+        ->add_option("--round-trip", settings->round_trip_us, "Round trip in us that auto assumes")
         ->check(CLI::Range(0.1, 1e6))
         ->capture_default_str();
     command->add_option("--repetitions", settings->repetitions, "Timed passes")

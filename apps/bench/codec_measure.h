@@ -17,8 +17,8 @@ struct CodecMeasurement {
     // Of the messages of rank 0, one direction, without headers: in the steady state, and at first.
     std::uint64_t wire_bytes = 0;
     std::uint64_t first_wire_bytes = 0;
-    std::uint64_t stalls = 0;      // chunks that needed the repair round, in the last pass
-    double encode_seconds = 0;     // medians over the repetitions; rank 0 alone
+    std::uint64_t stalls = 0;   // chunks that needed the repair round, in the last pass
+    double encode_seconds = 0;  // medians over the repetitions; rank 0 alone
     double decode_seconds = 0;
     double memcpy_seconds = 0;  // of the dense bytes
     bool exact = false;         // every rank's result of every pass

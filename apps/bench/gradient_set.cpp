@@ -44,7 +44,8 @@ double bound_bytes(std::size_t elements, std::size_t union_elements, std::size_t
     const auto bits = [total](double part) {
         return part > 0 ? part * std::log2(total / part) : 0.0;
     };
-    return (bits(present) + bits(total - present)) / 8.0 + present * static_cast<double>(element_bytes);
+    return (bits(present) + bits(total - present)) / 8.0 +
+           present * static_cast<double>(element_bytes);
 }
 
 }  // namespace sumwire::apps

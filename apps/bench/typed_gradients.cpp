@@ -191,8 +191,8 @@ bool knows_codec(DataType type) {
 
 std::size_t union_elements(const TypedGradients& gradients) {
     const std::size_t size = gpu::size_of(gradients.type);
-    const bool has_negative_zero = gradients.type != gpu::DataType::i32 &&
-                                   gradients.type != gpu::DataType::i64;
+    const bool has_negative_zero =
+        gradients.type != gpu::DataType::i32 && gradients.type != gpu::DataType::i64;
     const auto is_zero = [&](const std::vector<std::byte>& rank, std::size_t i) {
         const auto bytes = std::span(rank).subspan(i * size, size);
         const std::byte sign = has_negative_zero ? std::byte{0x7f} : std::byte{0xff};
@@ -239,13 +239,13 @@ bool TypedReference::is_right(Arithmetic arithmetic, std::span<const std::byte> 
             continue;
         }
         const double bound = expected.bounds[i / fixed32_chunk_elements];
-        const double rounding = (std::abs(should) + bound) * std::ldexp(1.0, -format.significand_bits) +
-                                std::ldexp(1.0, format.lowest_exponent);
-        const bool near =
-            std::isfinite(bound)
-                ? std::abs(static_cast<double>(value) - should) <= bound + rounding ||
-                      bits == narrow(should, format)
-                : std::isnan(value);
+        const double rounding =
+            (std::abs(should) + bound) * std::ldexp(1.0, -format.significand_bits) +
+            std::ldexp(1.0, format.lowest_exponent);
+        const bool near = std::isfinite(bound)
+                              ? std::abs(static_cast<double>(value) - should) <= bound + rounding ||
+                                    bits == narrow(should, format)
+                              : std::isnan(value);
         if (!near) return false;
     }
     return true;

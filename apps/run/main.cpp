@@ -26,7 +26,7 @@ int run_program(const RunOptions& options) {
     launch_options.transport = options.transport;
     launch_options.aggregator = options.aggregator;
     launch_options.embedded = options.embedded;
-    launch_options.aggregator_arguments = 
+    launch_options.aggregator_arguments =
         aggregator_arguments(options.polling, workers, options.payload_bytes);
     launch_options.faults = options.faults;
     launch_options.mtu = options.mtu;

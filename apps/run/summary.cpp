@@ -49,9 +49,10 @@ void print_legend(const SumSubject& subject, const std::vector<SumChoice>& choic
         return std::ranges::any_of(
             choices, [&](const SumChoice& choice) { return choice.arithmetic == arithmetic; });
     };
-    fmt::print("\nBytes include Ethernet, IP, UDP and Sumwire headers. Right means, by an "
-               "independent {}:\n",
-               name_of(subject.op));
+    fmt::print(
+        "\nBytes include Ethernet, IP, UDP and Sumwire headers. Right means, by an "
+        "independent {}:\n",
+        name_of(subject.op));
     if (subject.op == ReduceOp::minimum || subject.op == ReduceOp::maximum) {
         fmt::print("  every bit is that of the {} of all ranks\n", name_of(subject.op));
     } else {
@@ -64,8 +65,9 @@ void print_legend(const SumSubject& subject, const std::vector<SumChoice>& choic
         if (uses(Arithmetic::fixed32))
             fmt::print("  fixed32  every element is within the stated bound\n");
     }
-    fmt::print("in every iteration, and that all ranks hold the same bits; any NaN equals any "
-               "NaN.\n");
+    fmt::print(
+        "in every iteration, and that all ranks hold the same bits; any NaN equals any "
+        "NaN.\n");
 }
 
 }  // namespace sumwire::apps

@@ -35,8 +35,8 @@ int width_of(Wide value) {
                      : std::bit_width(static_cast<std::uint64_t>(value));
 }
 
-// The number nearest to magnitude * 2^exponent / divisor, the magnitude being a little more than its
-// integer if `more` says so; that takes an integer of full width.
+// The number nearest to magnitude * 2^exponent / divisor, the magnitude being a little more than
+// its integer if `more` says so; that takes an integer of full width.
 std::uint32_t round_quotient(bool negative, Wide magnitude, int exponent, bool more,
                              std::uint32_t divisor, const FloatFormat& format) {
     if (magnitude == 0) return 0;
@@ -51,7 +51,8 @@ std::uint32_t round_quotient(bool negative, Wide magnitude, int exponent, bool m
     }
 
     const int width = width_of(quotient);
-    const int dropped = std::max(width - format.significand_bits, format.lowest_exponent - exponent);
+    const int dropped =
+        std::max(width - format.significand_bits, format.lowest_exponent - exponent);
     const int fraction_bits = format.significand_bits - 1;
     std::uint32_t bits = 0;
     if (dropped <= width) {
@@ -113,8 +114,7 @@ std::uint32_t ExactAccumulator::rounded_bits(std::uint32_t divisor,
     const int shift = std::countl_zero(magnitude[top]);
     Wide leading = (Wide{magnitude[top]} << 64U) | magnitude[top - 1];
     const int exponent = lowest_exponent + 64 * (static_cast<int>(top) - 1);
-    if (top == 1)
-        return round_quotient(negative, leading, exponent, false, divisor, format);
+    if (top == 1) return round_quotient(negative, leading, exponent, false, divisor, format);
     std::uint64_t below = magnitude[top - 2];
     if (shift != 0) {
         leading = (leading << shift) | (below >> (64 - shift));

@@ -115,10 +115,10 @@ class Rank {
     }
 
     void write(const SumChoice& choice) const {
-        write_npy(task_.output_directory /
-                      fmt::format("{}-{}-rank{}.npy", name_of(choice.codec),
-                                  name_of(choice.arithmetic), communicator_.rank()),
-                  result());
+        write_npy(
+            task_.output_directory / fmt::format("{}-{}-rank{}.npy", name_of(choice.codec),
+                                                 name_of(choice.arithmetic), communicator_.rank()),
+            result());
     }
 
     const RankTask& task_;

@@ -57,7 +57,10 @@ void run_job(int descriptor) {
         expected.push_back({.values = values.as<float>(), .bounds = bounds.as<double>()});
     }
     run_rank(task, {}, gradient.as<float>(), expected,
-             {.progress = [&](auto text) { EventChannel::send(events, {{"progress", text}}); },
+             {.progress =
+                  [&](auto text) {
+                      EventChannel::send(events, {{"progress", text}});
+                  },
               .report = [&](auto choice,
                             const auto& report) { send_report(events, rank, choice, report); }});
 }

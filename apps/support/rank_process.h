@@ -14,9 +14,9 @@ namespace sumwire::apps {
 // What the processes of a session need, in memory that they inherit.
 class RankProcesses {
   public:
-    // `events` is an EventChannel's sender, for {"progress": text} and {"rank", "choice", "report"};
-    // before a report whose list of times is long, {"rank", "choice", "seconds"} with parts of it.
-    // Throws LaunchError.
+    // `events` is an EventChannel's sender, for {"progress": text} and {"rank", "choice",
+    // "report"}; before a report whose list of times is long, {"rank", "choice", "seconds"} with
+    // parts of it. Throws LaunchError.
     RankProcesses(const RankTask& task, std::span<const std::vector<float>> gradients,
                   std::span<const ExpectedSums> expected, int events);
 

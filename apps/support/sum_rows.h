@@ -37,10 +37,10 @@ struct SumRow {
     std::uint64_t dense_chunks = 0;
     std::uint64_t packed_chunks = 0;
     std::uint64_t sketch_chunks = 0;
-    std::uint64_t wrong = 0;             // elements, all ranks
-    std::size_t right_ranks = 0;         // in every iteration
+    std::uint64_t wrong = 0;              // elements, all ranks
+    std::size_t right_ranks = 0;          // in every iteration
     std::vector<std::string> complaints;  // "rank 1 has 2 wrong elements; ..."
-    std::string description;             // rank 0's communicator
+    std::string description;              // rank 0's communicator
 
     // Every rank has the right sums, and all have the same bits.
     bool right() const { return complaints.empty(); }

@@ -16,8 +16,8 @@ struct Verdict {
 // What every rank must end with. Views; whoever made them keeps the memory.
 struct ExpectedSums {
     std::span<const float> values;
-    // Largest error of each chunk of fixed32_chunk_elements (reference_sum.h), infinity where all of
-    // it must be NaN. Empty: every bit must be that of `values`.
+    // Largest error of each chunk of fixed32_chunk_elements (reference_sum.h), infinity where all
+    // of it must be NaN. Empty: every bit must be that of `values`.
     std::span<const double> bounds;
 
     // Any NaN is as good as any other: neither its sign nor its payload is compared. A result of

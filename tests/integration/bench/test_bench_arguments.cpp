@@ -33,8 +33,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"no_subcommand", "", "subcommand", "--help"},
         Case{"unknown_option", "codec --foo", "--foo", "codec --help"},
-        Case{"unknown_codec", "codec --codec zip", "zip",
-             "auto, dense, packed, sketch"},
+        Case{"unknown_codec", "codec --codec zip", "zip", "auto, dense, packed, sketch"},
         Case{"sketch_of_floats", "codec --codec sketch --arithmetic f32", "f32",
              "choose --arithmetic exact"},
         Case{"no_directory", "codec --gradients /nowhere", "/nowhere", "--help"},
@@ -49,6 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"unknown_op", "aggregator --op mul", "mul", "add_i32"},
         Case{"unknown_polling", "allreduce --polling busy", "busy", "yield"},
         Case{"unknown_type", "codec --type f8", "f8", "bf16"},
+        Case{"unknown_transport", "allreduce --transport pigeon", "pigeon", "udp"},
         Case{"unknown_port", "allreduce --port pigeon", "pigeon", "udp"},
         Case{"sizes_swapped", "allreduce --min 4K --max 1K", "--min 4K", "smaller one first"},
         Case{"no_size", "allreduce --min 1X", "1X", "64M"},

@@ -18,9 +18,10 @@ const std::map<std::string, double> bytes_of_type{{"f32", 4}, {"bf16", 2}, {"f16
 
 void expect_plausible(const json& row) {
     SCOPED_TRACE(row.dump());
-    for (const auto* key : {"set", "type", "codec", "arithmetic", "elements", "workers", "union_density",
-                            "dense_bytes", "wire_bytes", "first_wire_bytes", "bound_bytes", "encode_gb_s",
-                            "decode_gb_s", "memcpy_gb_s", "stalls", "exact"})
+    for (const auto* key :
+         {"set", "type", "codec", "arithmetic", "elements", "workers", "union_density",
+          "dense_bytes", "wire_bytes", "first_wire_bytes", "bound_bytes", "encode_gb_s",
+          "decode_gb_s", "memcpy_gb_s", "stalls", "exact"})
         ASSERT_TRUE(row.contains(key)) << key;
     EXPECT_TRUE(row["exact"].get<bool>());
     const auto element_bytes = bytes_of_type.at(row["type"].get<std::string>());
@@ -51,8 +52,8 @@ TEST(BenchCodec, RealGradients) {
         EXPECT_EQ(row["elements"], 2'864'801);
         EXPECT_EQ(row["workers"], 4);
         EXPECT_NEAR(row["union_density"].get<double>(), 0.143, 0.02);
-        const std::string name = row["codec"].get<std::string>() + " " +
-                                 row["arithmetic"].get<std::string>();
+        const std::string name =
+            row["codec"].get<std::string>() + " " + row["arithmetic"].get<std::string>();
         EXPECT_TRUE(seen.insert(name).second) << name << " twice";
         const double share = row["wire_bytes"].get<double>() / row["dense_bytes"].get<double>();
         if (name == "dense f32") {
@@ -68,23 +69,24 @@ TEST(BenchCodec, RealGradients) {
             EXPECT_LE(share, 0.30);
         }
     }
-    EXPECT_EQ(seen, (std::set<std::string>{"auto exact", "auto f32", "auto fixed32", "dense exact",
-                                           "dense f32", "dense fixed32", "packed exact",
-                                           "packed f32", "packed fixed32", "sketch exact",
-                                           "sketch fixed32"}));
+    EXPECT_EQ(seen,
+              (std::set<std::string>{"auto exact", "auto f32", "auto fixed32", "dense exact",
+                                     "dense f32", "dense fixed32", "packed exact", "packed f32",
+                                     "packed fixed32", "sketch exact", "sketch fixed32"}));
 }
 
 TEST(BenchCodec, EveryType) {
-    const auto run = run_bench(
-        "codec --elements 70001 --density 0.05 --workers 3 --repetitions 1 --type all");
+    const auto run =
+        run_bench("codec --elements 70001 --density 0.05 --workers 3 --repetitions 1 --type all");
     ASSERT_EQ(run.exit_code, 0) << run.errors << run.output;
     std::map<std::string, int> rows_of_type;
     for (const auto& row : run.rows) {
         expect_plausible(row);
         ++rows_of_type[row["type"].get<std::string>()];
     }
-    EXPECT_EQ(rows_of_type, (std::map<std::string, int>{
-                                {"f32", 11}, {"bf16", 11}, {"f16", 11}, {"f64", 1}, {"i32", 3}, {"i64", 1}}));
+    EXPECT_EQ(rows_of_type,
+              (std::map<std::string, int>{
+                  {"f32", 11}, {"bf16", 11}, {"f16", 11}, {"f64", 1}, {"i32", 3}, {"i64", 1}}));
 }
 
 TEST(BenchCodec, NothingBeatsTheBoundWherePositionsAreRandom) {

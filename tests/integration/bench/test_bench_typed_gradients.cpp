@@ -70,8 +70,8 @@ TEST(TypedReference, IntegersAndDoublesAreSummedAsTheyAre) {
     const auto doubles = convert(ranks, DataType::f64);
     EXPECT_TRUE(TypedReference(doubles).is_right(Arithmetic::exact, bytes_of<double>({2, -1})));
     const auto integers = convert(ranks, DataType::i32);
-    EXPECT_TRUE(TypedReference(integers).is_right(
-        Arithmetic::exact, bytes_of<std::int32_t>({1 << 20, -(1 << 19)})));
+    EXPECT_TRUE(TypedReference(integers).is_right(Arithmetic::exact,
+                                                  bytes_of<std::int32_t>({1 << 20, -(1 << 19)})));
 }
 
 }  // namespace

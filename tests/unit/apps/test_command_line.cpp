@@ -53,10 +53,9 @@ TEST(RunCommandLine, TakesSeveralCodecsAndArithmetics) {
     EXPECT_EQ(parse({"--gradients", "d", "--codec", "all"})->choices.size(), 4U);
     EXPECT_EQ(parse({"--gradients", "d", "--codec", "all", "--arithmetic", "all"})->choices.size(),
               11U);
-    EXPECT_EQ(
-        parse({"--gradients", "d", "--codec", "dense,packed", "--arithmetic", "exact,f32"})
-            ->choices.size(),
-        4U);
+    EXPECT_EQ(parse({"--gradients", "d", "--codec", "dense,packed", "--arithmetic", "exact,f32"})
+                  ->choices.size(),
+              4U);
 }
 
 TEST(RunCommandLine, TakesEveryOperation) {

@@ -39,8 +39,7 @@ TEST(References, OnlyTheFloatSumOfNegativeZerosIsNegative) {
 TEST(References, FixedPointSumsMayBeOffByTheirBound) {
     const Ranks ranks{{1.0F, 1e-6F}, {1.0F, 0.0F}};
     // Half a unit is 2^-29, and there are two ranks.
-    EXPECT_TRUE(
-        is_right(ranks, ReduceOp::sum, Arithmetic::fixed32, {2.0F, 1e-6F + 0x1p-29F}));
+    EXPECT_TRUE(is_right(ranks, ReduceOp::sum, Arithmetic::fixed32, {2.0F, 1e-6F + 0x1p-29F}));
     EXPECT_FALSE(is_right(ranks, ReduceOp::sum, Arithmetic::fixed32, {2.0F, 2e-6F}));
 }
 
@@ -52,8 +51,7 @@ TEST(References, AnInfinityMakesAFixedPointChunkNaN) {
 }
 
 TEST(References, ExtremaKnowZerosSignsAndNaN) {
-    const Ranks ranks{{0.0F, -0.0F, 1.0F, nan_value, -infinity},
-                      {-0.0F, 0.0F, -2.0F, 1.0F, 5.0F}};
+    const Ranks ranks{{0.0F, -0.0F, 1.0F, nan_value, -infinity}, {-0.0F, 0.0F, -2.0F, 1.0F, 5.0F}};
     for (const auto arithmetic : {Arithmetic::exact, Arithmetic::f32, Arithmetic::fixed32}) {
         EXPECT_TRUE(is_right(ranks, ReduceOp::minimum, arithmetic,
                              {-0.0F, -0.0F, -2.0F, nan_value, -infinity}));

@@ -23,8 +23,7 @@ std::string complaint_of(F&& f) {
 }
 
 TEST(SumChoice, NamesAreReadAsTheyAreWritten) {
-    for (const auto op :
-         {ReduceOp::sum, ReduceOp::average, ReduceOp::minimum, ReduceOp::maximum})
+    for (const auto op : {ReduceOp::sum, ReduceOp::average, ReduceOp::minimum, ReduceOp::maximum})
         EXPECT_EQ(parse_reduce_op(name_of(op)), op);
     for (const auto type : {DataType::f32, DataType::bf16, DataType::f16, DataType::f64,
                             DataType::i32, DataType::i64})
