@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "gpu/codec/counters.h"
 #include "gpu/codec/element_codec.h"
 #include "gpu/codec/round_codec.h"
+#include "gpu/codec/sums_only_codec.h"
 
 namespace sumwire::gpu {
 
@@ -42,12 +44,31 @@ void check_sketch(const CodecConfig& config) {
     }
 }
 
+void check_sums_only(const CodecConfig& config) {
+    if (config.extrema || size_of(config.type) == sizeof(std::uint64_t) ||
+        (config.type != DataType::i32 && config.arithmetic != Arithmetic::fixed32)) {
+        throw std::invalid_argument(
+            "a network that only adds 32-bit integers sums fixed32 and i32; use one of these");
+    }
+    if (config.world_size > max_counted_ranks) {
+        throw std::invalid_argument("world size " + std::to_string(config.world_size) +
+                                    " is too large for a network that only adds; use at most " +
+                                    std::to_string(max_counted_ranks) + " ranks");
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<ChunkCodec> make_chunk_codec(Device& device, const CodecConfig& config) {
     if (config.world_size == 0 || config.world_size > max_world_size) {
         throw std::invalid_argument("world size " + std::to_string(config.world_size) +
                                     " is not supported; use 1 to 1024 ranks");
+    }
+    if (config.sums_only) {
+        check_sums_only(config);
+        CodecConfig inner = config;
+        inner.sums_only = false;
+        return make_sums_only(make_chunk_codec(device, inner), config.world_size);
     }
     if (travels_as_elements(config)) return make_element_codec(device, config);
     CodecParts parts{.device = device, .coder = make_coder(config), .type = config.type};

@@ -23,8 +23,9 @@
 // Layouts, little endian:
 //   blocks    which blocks of 32 elements are occupied, and which are full (block_index.h)
 //   index     bitmap: bit i % 8 of byte i / 8 says that element i is non-zero on some rank; padded
-//             with zero bits to 32-bit words; packed: of the blocks that are neither full nor empty.
-//             f32 and int32 count -0.0, the other arithmetics do not.
+//             with zero bits to 32-bit words; packed: of the blocks that are neither full nor
+//             empty. f32 and int32 count -0.0, the other arithmetics do not. A sketch whose union
+//             is known to be small has a Bloom filter instead (bloom_index.h).
 //   ranges    two bytes for each block (packed: for each that is occupied), padded to 32-bit words
 //             (exact.h)
 //   scale     one word whose low byte says how large the largest value is (fixed32.h)
@@ -85,6 +86,9 @@ struct CodecConfig {
     std::uint32_t world_size = 1;
     DataType type = DataType::f32;
     bool extrema = false;  // for minima and maxima; otherwise for sums and averages
+    // Every message is Combine::add_i32, for networks that do nothing else: sums in fixed32, or of
+    // i32, of at most 255 ranks. Ors and maxima travel as counters (counters.h).
+    bool sums_only = false;
 };
 
 // This rank's contribution on hand-over, the aggregate on return; a multiple of 4 bytes.
@@ -150,8 +154,8 @@ class ChunkCodec {
 // bfloat16 and float16 are summed as floats and rounded once. Sums of f64, i64, and extrema take
 // neither codec nor arithmetic into account; sums of i32 no arithmetic.
 //
-// Throws std::invalid_argument, with the remedy, for a sketch of f32 or i32, and for a world size of
-// 0 or above 1024.
+// Throws std::invalid_argument, with the remedy, for a sketch of f32 or i32, for a world size of 0
+// or above 1024, and for sums_only of what needs more than integer sums.
 std::unique_ptr<ChunkCodec> make_chunk_codec(Device& device, const CodecConfig& config);
 
 }  // namespace sumwire::gpu

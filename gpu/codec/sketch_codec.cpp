@@ -2,6 +2,7 @@
 #include <bit>
 #include <utility>
 
+#include "gpu/codec/bloom_index.h"
 #include "gpu/codec/compact.h"
 #include "gpu/codec/count_sketch.h"
 #include "gpu/codec/inactivation.h"
@@ -121,6 +122,7 @@ class SketchCodec final : public RoundCodec {
             own_units_.write(sent);
         } else {
             round_ = Round::index;
+            bloom_ = {};
             send_index();
         }
         add_message(Combine::max_u8, sent);
@@ -148,6 +150,12 @@ class SketchCodec final : public RoundCodec {
         add_message(Combine::bit_or, index());
     }
 
+    void send_bloom() {
+        const std::span<std::uint32_t> filter = partial().first(bloom_.words);
+        fill_bloom(bloom_, own_index(), filter);
+        add_message(Combine::bit_or, filter);
+    }
+
     Progress after_header() {
         const std::span<std::byte> received = header(blocks_of(task().count));
         const OwnUnits all = OwnUnits::read(received);
@@ -164,11 +172,19 @@ class SketchCodec final : public RoundCodec {
         if (all.elements < own_units_.elements) return Progress::inconsistent;
         if (all.elements == 0) return finish_empty();
         shape_ = all.shape(expected, task().seed);
+        bloom_ = {};
+        if (shape_.unit_size == 1) {
+            const std::uint32_t wanted = std::max(expected, size_of_code(all.elements));
+            bloom_ = bloom_shape(wanted, task().count, task().seed);
+            if (bloom_.worthwhile())
+                shape_ = all.shape(wanted + false_positives(wanted, task().count), task().seed);
+        }
         plain_ = shape_.words() >= task().count;
+        if (plain_) bloom_ = {};
         plain_ ? encode_all() : encode_own_nonzeros();
         round_ = Round::index_and_sketch;
         clear_messages();
-        send_index();
+        bloom_.worthwhile() ? send_bloom() : send_index();
         add_message(Combine::add_i32, sent_);
         return Progress::exchange;
     }
@@ -200,6 +216,8 @@ class SketchCodec final : public RoundCodec {
     }
 
     Progress after_index_and_sketch() {
+        if (bloom_.worthwhile())
+            bloom_candidates(bloom_, partial().first(bloom_.words), task().count, index());
         if (!index_is_possible()) return Progress::inconsistent;
         union_ = count_units(index()).back();
         if (plain_) return finish_plain_positions();
@@ -338,7 +356,11 @@ class SketchCodec final : public RoundCodec {
     Progress finish_peeling() {
         const std::span<std::uint32_t> solutions = peeling_.problem().solutions;
         if (!peeling_.consistent() || !pack_lanes(units_, solutions)) return Progress::inconsistent;
-        return finish(solutions.first(word_count_), union_);
+        const std::span<std::uint32_t> words = solutions.first(word_count_);
+        // What the filter let pass beyond the union, or nearly: a sum may be zero.
+        if (bloom_.worthwhile())
+            union_ -= static_cast<std::uint32_t>(std::ranges::count(words, 0u));
+        return finish(words, union_);
     }
 
     SketchKeys keys_;
@@ -352,6 +374,7 @@ class SketchCodec final : public RoundCodec {
     Round round_ = Round::header;
     OwnUnits own_units_;
     bool plain_ = false;  // the words themselves instead of their sketch
+    BloomShape bloom_;
     SketchShape shape_;
     Units units_;
     std::uint32_t union_ = 0;

@@ -81,13 +81,13 @@ class HeapDevice final : public Device {
 
 // Making a codec takes longer than a chunk does, and they are made to be used again.
 ChunkCodec* codec_of(const CodecConfig& config) {
-    using Key = std::tuple<Codec, Arithmetic, std::uint32_t, DataType, bool>;
+    using Key = std::tuple<Codec, Arithmetic, std::uint32_t, DataType, bool, bool>;
     static HeapDevice device;
     static std::map<Key, std::unique_ptr<ChunkCodec>> codecs;
     constexpr std::size_t kept = 24;
     if (codecs.size() > kept) codecs.clear();
     auto& codec = codecs[{config.codec, config.arithmetic, config.world_size, config.type,
-                          config.extrema}];
+                          config.extrema, config.sums_only}];
     if (!codec) codec = make_chunk_codec(device, config);
     return codec.get();
 }
@@ -104,7 +104,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     config.codec = static_cast<Codec>(input.number(1) % 3);
     config.arithmetic = static_cast<Arithmetic>(input.number(1) % 3);
     config.type = static_cast<DataType>(input.number(1) % 6);
-    config.extrema = input.number(1) % 8 == 0;
+    const std::uint32_t kind = input.number(1) % 8;
+    config.extrema = kind == 0;
+    config.sums_only = kind == 1;
     constexpr std::uint32_t world_sizes[] = {1, 2, 4, 300, 1024};
     config.world_size = world_sizes[input.number(2) % std::size(world_sizes)];
     ChunkTask task;

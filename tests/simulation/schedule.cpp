@@ -85,6 +85,7 @@ Schedule draw_schedule(std::uint64_t seed, const Bounds& bounds) {
     faults.duplication = rate(bounds.duplication);
     faults.reordering = rate(bounds.reordering);
     faults.corruption = rate(bounds.corruption);
+    schedule.checksums = bounds.checksums && faults.corruption > 0;
     faults.delay = draw.time(2us, 2ms);
     faults.detour = draw.time(0us, 5ms);
     if (draw.chance(0.3)) faults.bytes_per_second = 1e6 * std::exp2(draw.between(0, 10));

@@ -43,6 +43,7 @@ struct JobPlan {
 struct Schedule {
     std::uint64_t seed = 0;
     Faults faults;
+    bool checksums = false;  // on where the network damages packets, unless told otherwise
     std::vector<JobPlan> jobs;
     // Cut off for a while: this rank of the first job.
     std::optional<Stall> partition;
@@ -64,6 +65,7 @@ struct Bounds {
     double reordering = 0.5;
     double corruption = 0.01;
     bool crashes = true;
+    bool checksums = true;  // where they are needed
 };
 
 Schedule draw_schedule(std::uint64_t seed, const Bounds& bounds);

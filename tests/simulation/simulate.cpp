@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
     std::uint16_t workers = 0;
     Bounds bounds;
     bool calm = false;
+    bool no_checksums = false;
     bool verbose = false;
     std::string json;
     app.add_option("--schedules", schedules, "How many")->capture_default_str();
@@ -101,11 +102,13 @@ int main(int argc, char** argv) {
     app.add_option("--reordering", bounds.reordering, "Highest rate")->check(probability);
     app.add_option("--corruption", bounds.corruption, "Highest rate")->check(probability);
     app.add_flag("--no-crashes", calm, "Only what a network does to packets");
+    app.add_flag("--no-checksums", no_checksums, "Let damage through: results must come out wrong");
     app.add_flag("--verbose", verbose, "Tell of every schedule, not only of those that fail");
     app.add_option("--json", json, "Write the counts to this file");
     CLI11_PARSE(app, argc, argv);
     if (workers != 0) bounds.workers = workers;
     bounds.crashes = !calm;
+    bounds.checksums = !no_checksums;
 
     Totals totals;
     bool good = true;

@@ -87,9 +87,9 @@ class World {
             for (const Stall& stall : plan.stalls) {
                 if (stall.rank == number) place.stall = stall;
             }
-            place.rank = std::make_unique<Rank>(plan, reference, number, endpoint_of(job, number),
-                                                aggregator_endpoint,
-                                                schedule_.faults.corruption > 0, random_(), begin);
+            place.rank =
+                std::make_unique<Rank>(plan, reference, number, endpoint_of(job, number),
+                                       aggregator_endpoint, schedule_.checksums, random_(), begin);
             places_.push_back(std::move(place));
         }
     }

@@ -181,9 +181,9 @@ TEST_F(Detected, RangesThatOwnValuesExceed) {
 
 TEST_F(Detected, RangesThatNoValuesHave) {
     for (const Codec codec : {Codec::dense, Codec::packed, Codec::sketch}) {
-        expect_detected({codec, Arithmetic::exact, 2},
-                        in_message(index_round(codec), Combine::max_u8,
-                                   [](auto b) { b[1] = std::byte{255}; }));
+        expect_detected(
+            {codec, Arithmetic::exact, 2},
+            in_message(index_round(codec), Combine::max_u8, [](auto b) { b[1] = std::byte{255}; }));
     }
 }
 
@@ -205,8 +205,9 @@ TEST_F(Detected, CountersThatNothingExplains) {
 TEST_F(Detected, SumsTooLargeForTheRanks) {
     for (const Codec codec : {Codec::dense, Codec::packed}) {
         const unsigned values = index_round(codec) + 1;
-        expect_detected({codec, Arithmetic::fixed32, 1},
-                        in_message(values, Combine::add_i32, [](auto b) { b[3] = std::byte{0x70}; }));
+        expect_detected(
+            {codec, Arithmetic::fixed32, 1},
+            in_message(values, Combine::add_i32, [](auto b) { b[3] = std::byte{0x70}; }));
         expect_detected({codec, Arithmetic::exact, 3},
                         in_message(values, Combine::add_i32,
                                    [](auto b) { std::ranges::fill(b, std::byte{0xff}); }));

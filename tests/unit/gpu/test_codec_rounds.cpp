@@ -1,9 +1,9 @@
 // Rounds, message sizes, and what the sketch makes of wrong expectations.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 
-#include "gpu/codec/count_sketch.h"
 #include "tests/unit/gpu/support/inputs.h"
 #include "tests/unit/gpu/support/references.h"
 
@@ -22,16 +22,23 @@ Gradients uniform(Values values = Values::gradients, std::uint32_t world_size = 
     return make_gradients(values, Pattern::uniform, world_size, count, 5);
 }
 
+// Bytes of a sketch of so many words in a row: units of 32, 1.11 rows each and a dozen more, in
+// four equal segments.
+std::size_t sketch_of_row_bytes(std::size_t words) {
+    const std::size_t units = (words + 31) / 32;
+    const std::size_t rows = units + (units * 11 + 99) / 100 + 12;
+    return (rows + 3) / 4 * 4 * 32 * 4;
+}
+
 TEST(CodecRounds, MessagesAreAsDescribed) {
     const Gradients gradients = uniform();
     const std::size_t blocks = (count + 31) / 32;
     const std::size_t index = blocks * 4;
     const std::size_t ranges = (blocks * 2 + 3) / 4 * 4;
-    // Two bits a block. A third of the elements leaves no block of these empty or full, but the last
-    // one, of half the size, could be.
+    // Two bits a block. A third of the elements leaves no block of these empty or full, but the
+    // last one, of half the size, could be.
     const std::size_t level = 2 * ((blocks + 31) / 32 * 4);
     const std::size_t n = union_reference(gradients);
-    const std::size_t sketch = sketch_counters(static_cast<std::uint32_t>(n)) * std::size_t{4};
     const auto bytes = [&](Codec codec, Arithmetic arithmetic, std::uint32_t expected) {
         return World({codec, arithmetic, 4})
             .reduce(gradients, Reduction::sum, expected)
@@ -42,9 +49,16 @@ TEST(CodecRounds, MessagesAreAsDescribed) {
     EXPECT_EQ(bytes(Codec::dense, Arithmetic::fixed32, unknown), (Bytes{4, count * 4}));
     EXPECT_EQ(bytes(Codec::packed, Arithmetic::f32, unknown), (Bytes{level, index, n * 4}));
     EXPECT_EQ(bytes(Codec::packed, Arithmetic::fixed32, unknown), (Bytes{level, 4, index, n * 4}));
-    EXPECT_EQ(bytes(Codec::sketch, Arithmetic::fixed32, unknown), (Bytes{index, 4, sketch}));
-    EXPECT_EQ(bytes(Codec::sketch, Arithmetic::fixed32, static_cast<std::uint32_t>(n)),
-              (Bytes{4, index, sketch}));
+    EXPECT_EQ(bytes(Codec::sketch, Arithmetic::fixed32, unknown),
+              (Bytes{index, 4, sketch_of_row_bytes(n)}));
+    const Bytes known = bytes(Codec::sketch, Arithmetic::fixed32, static_cast<std::uint32_t>(n));
+    ASSERT_EQ(known.size(), 3u);
+    EXPECT_EQ(known[0], 4u);
+    EXPECT_EQ(known[1], index);
+    // Single words in 32 segments of equal size.
+    const auto elements = static_cast<double>(n);
+    EXPECT_NEAR(static_cast<double>(known[2]) / 4, 1.09 * elements + 10.5 * std::sqrt(elements),
+                32 + 11);
     const Bytes dense = bytes(Codec::dense, Arithmetic::exact, unknown);
     ASSERT_EQ(dense.size(), 2u);
     EXPECT_EQ(dense[0], ranges);
@@ -55,7 +69,7 @@ TEST(CodecRounds, MessagesAreAsDescribed) {
     EXPECT_EQ(packed[2], ranges);
     const Bytes sketched = bytes(Codec::sketch, Arithmetic::exact, unknown);
     ASSERT_EQ(sketched.size(), 3u);
-    EXPECT_EQ(sketched[2], sketch_counters(static_cast<std::uint32_t>(packed[3] / 4)) * 4);
+    EXPECT_EQ(sketched[2], sketch_of_row_bytes(packed[3] / 4));
 }
 
 TEST(CodecRounds, RunsNeedNoIndexOfTheirElements) {
@@ -99,7 +113,9 @@ TEST(CodecRounds, AnyExpectationOfTheUnionGivesTheSameBits) {
             const Outcome outcome = world.reduce(gradients, Reduction::sum, expected);
             ASSERT_EQ(outcome.progress, Progress::done);
             EXPECT_TRUE(same_floats(outcome.results[0], known_index.results[0]));
-            EXPECT_EQ(outcome.union_size, n);
+            // Where the index is a filter, sums of zero are not told from nothing.
+            EXPECT_LE(outcome.union_size, n);
+            EXPECT_GE(outcome.union_size, n - n / 50);
             EXPECT_LE(outcome.rounds, ChunkCodec::max_rounds);
         }
     }
@@ -122,8 +138,9 @@ TEST(CodecRounds, ATooSmallSketchStallsAndIsRepaired) {
         EXPECT_LE(requests, n);
     }
     const Outcome slightly = world.reduce(gradients, Reduction::sum, n * 9 / 10);
-    EXPECT_TRUE(slightly.stalled);
-    EXPECT_LT(slightly.message_bytes[3] / 4, n / 10);
+    // Few units are put aside, and the rows that are left over determine them.
+    EXPECT_FALSE(slightly.stalled);
+    EXPECT_EQ(slightly.message_bytes.size(), 3u);
 }
 
 TEST(CodecRounds, StallsOfExactSketchesAreRepaired) {

@@ -94,7 +94,8 @@ TEST_P(HalfTypes, ExactSumsAreRoundedOnceToTheType) {
                     if (random() % 3 == 0) continue;
                     half = static_cast<std::uint16_t>(random());
                     // Of similar size, so that sums round; subnormals.
-                    if (kind == 1) half = (half & 0x83ff) | (format.precision == 8 ? 0x3f00 : 0x3c00);
+                    if (kind == 1)
+                        half = (half & 0x83ff) | (format.precision == 8 ? 0x3f00 : 0x3c00);
                     if (kind == 2) half &= 0x80ff;
                 }
                 format.widen(ranks[r], wide[r]);
@@ -249,7 +250,8 @@ void check_extrema(DataType type) {
     for (auto& values : ranks) {
         for (Bits& bits : values) {
             bits = static_cast<Bits>(random());
-            if (random() % 8 == 0) bits = static_cast<Bits>(bits & ~(static_cast<Bits>(~Bits{0}) >> 1));
+            if (random() % 8 == 0)
+                bits = static_cast<Bits>(bits & ~(static_cast<Bits>(~Bits{0}) >> 1));
         }
     }
     const CodecConfig config{Codec::packed, Arithmetic::exact, 1, type};

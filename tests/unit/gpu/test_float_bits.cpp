@@ -112,9 +112,10 @@ void check_narrowing(Widen widen, Narrow narrow, unsigned infinity, double beyon
         if (trial % 2 == 0) {
             // Near the type's own values and the middles between them.
             const auto at = random() % (values.size() - 1);
-            const auto near = static_cast<float>(
-                trial % 4 == 0 ? values[at] : (values[at] + values[at + 1]) / 2);
-            bits = std::bit_cast<std::uint32_t>(near) + static_cast<std::uint32_t>(random() % 3) - 1;
+            const auto near =
+                static_cast<float>(trial % 4 == 0 ? values[at] : (values[at] + values[at + 1]) / 2);
+            bits =
+                std::bit_cast<std::uint32_t>(near) + static_cast<std::uint32_t>(random() % 3) - 1;
         }
         const auto value = std::bit_cast<float>(bits);
         if (std::isnan(value)) continue;
@@ -148,7 +149,8 @@ TEST(HalfFloats, WidenExactly) {
     for (unsigned i = 0; i < values.size(); ++i) {
         const unsigned exponent = i >> 10;
         const double significand = (i & 0x3ff) + (exponent != 0 ? 1024 : 0);
-        EXPECT_EQ(values[i], std::ldexp(significand, static_cast<int>(std::max(exponent, 1u)) - 25));
+        EXPECT_EQ(values[i],
+                  std::ldexp(significand, static_cast<int>(std::max(exponent, 1u)) - 25));
     }
     const std::uint16_t special[] = {0x7c00, 0xfc00, 0x7e00, 0x8000};
     float wide[4];
