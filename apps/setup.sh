@@ -35,7 +35,7 @@ check_writable() {
     local place
     for place in . build build/build.ninja build/.ninja_log build/meson-private; do
         [ -e "$place" ] && [ ! -w "$place" ] || continue
-        echo "$(id -un) may not write $PWD/${place#./}: run this as the user to whom it belongs," >&2
+        echo "$(id -un) may not write $(realpath "$place"): run this as the user to whom it belongs," >&2
         echo "or from a copy of the project that is yours, without its build/." >&2
         return 1
     done
