@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "apps/support/polling_option.h"
 #include "nic/control.h"
 #include "nic/endpoint.h"
 #include "nic/wire.h"
@@ -38,12 +39,14 @@ std::string multiple_of_64(const std::string& text) {
     return fmt::format("{} must be a multiple of 64 from 64 to 65472", text);
 }
 
-std::string way_of_polling(const std::string& text) {
-    try {
-        nic::parse_polling(text);
-        return {};
-    } catch (const std::invalid_argument& error) {
-        return error.what();
+// These ports end where this process does.
+void check_reachable(std::string_view port) {
+    for (const std::string_view kind : {"inproc:", "dpdk:net_ring", "dpdk:net_null"}) {
+        if (port.starts_with(kind))
+            throw UsageError(fmt::format(
+                "--port {}: no other process can reach it; use udp or another DPDK device, or let "
+                "rank 0 embed the aggregator",
+                port));
     }
 }
 
@@ -87,7 +90,7 @@ std::optional<AggregatorOptions> parse_aggregator_options(int argc, const char* 
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
     app.add_option("--polling", polling, "auto, spin, yield or sleep")
-        ->check(CLI::Validator(way_of_polling, "", "polling"))
+        ->check(CLI::Validator(check_polling, "", "polling"))
         ->capture_default_str();
     app.add_option("--pollers", options.pollers,
                    "Polling threads on this machine, workers included, for --polling auto")
@@ -96,7 +99,9 @@ std::optional<AggregatorOptions> parse_aggregator_options(int argc, const char* 
     app.add_option("--json", options.json_file, "Write statistics there at the end");
     app.add_option("--ready-file", options.ready_file,
                    "Write the address there once workers can join");
-    app.add_flag("--exit-when-idle", options.exit_when_idle, "End after the last job");
+    app.add_flag("--exit-when-idle", options.exit_when_idle,
+                 "End once no job is left and one has run: ranks that wait for others that never "
+                 "come are none");
     try {
         app.parse(ours, argv);
     } catch (const CLI::Success& wanted) {
@@ -110,6 +115,8 @@ std::optional<AggregatorOptions> parse_aggregator_options(int argc, const char* 
     options.limits.memory_bytes = memory_mib << 20U;
     options.port = ports.empty() ? "udp" : fmt::format("{}", fmt::join(ports, " + "));
     if (separator != all.end()) options.eal_arguments.assign(separator + 1, all.end());
+    for (const auto& port : ports)
+        check_reachable(port);
     const bool uses_dpdk = options.port.find("dpdk:") != std::string::npos;
     if (!options.eal_arguments.empty() && !uses_dpdk) {
         throw UsageError(

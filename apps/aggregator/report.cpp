@@ -4,12 +4,15 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "apps/aggregator/hints.h"
 
 namespace sumwire::apps {
 namespace {
@@ -43,6 +46,13 @@ std::vector<std::pair<const char*, std::uint64_t>> figures(
             {"rx_bytes", statistics.port.rx_bytes},
             {"tx_would_block", statistics.port.tx_would_block},
             {"rx_malformed", statistics.port.rx_malformed}};
+}
+
+// Names come from whoever can reach the aggregator.
+std::string printable(std::string name) {
+    std::ranges::replace_if(
+        name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return name;
 }
 
 const char* name_of(JobEvent::Kind kind) {
@@ -89,14 +99,15 @@ void Report::on_event(const JobEvent& event) {
     const aggregator::JobStatistics& job = event.job;
     switch (event.kind) {
         case JobEvent::Kind::started:
-            spdlog::info("job '{}': all {} ranks are here", job.name, job.world_size);
+            spdlog::info("job '{}': all {} ranks are here", printable(job.name), job.world_size);
             return;
         case JobEvent::Kind::finished:
-            spdlog::info("job '{}' finished: {} slots summed, {} duplicates", job.name, job.results,
-                         job.duplicates);
+            spdlog::info("job '{}' finished: {} slots summed, {} duplicates", printable(job.name),
+                         job.results, job.duplicates);
             break;
         case JobEvent::Kind::lost:
-            spdlog::warn("job '{}' lost: rank {} {}; {} slots summed", job.name, event.lost_rank,
+            spdlog::warn("job '{}' lost: rank {} {}; {} slots summed", printable(job.name),
+                         event.lost_rank,
                          event.left ? "left while others needed it" : "fell silent", job.results);
             break;
     }
@@ -109,8 +120,10 @@ void Report::table(const aggregator::LoopStatistics& statistics) const {
     for (const auto& [name, value] : figures(statistics))
         spdlog::info("  {:<16} {:>20}", name, value);
     for (const aggregator::JobStatistics& job : statistics.jobs)
-        spdlog::warn("job '{}' still ran: {} ranks, {} slots summed", job.name, job.world_size,
-                     job.results);
+        spdlog::warn("job '{}' still ran: {} ranks, {} slots summed", printable(job.name),
+                     job.world_size, job.results);
+    for (const std::string& hint : hints(statistics))
+        spdlog::warn("{}", hint);
 }
 
 void Report::write_json(const std::string& file, const nic::PortInfo& port,

@@ -19,6 +19,7 @@ class Report {
     void banner(const nic::PortInfo& port, const aggregator::Limits& limits) const;
     // Logs the event and remembers the last jobs that ended.
     void on_event(const aggregator::JobEvent& event);
+    // With hints at what the counters suggest.
     void table(const aggregator::LoopStatistics& statistics) const;
     // Throws std::runtime_error if the file cannot be written.
     void write_json(const std::string& file, const nic::PortInfo& port,

@@ -1,4 +1,5 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <memory>
@@ -9,16 +10,21 @@
 #include "apps/bench/aggregator_core.h"
 #include "apps/bench/aggregator_port.h"
 #include "apps/bench/commands.h"
-#include "apps/bench/json_file.h"
-#include "apps/bench/progress.h"
 #include "apps/bench/table.h"
+#include "apps/support/json_file.h"
+#include "apps/support/polling_option.h"
+#include "apps/support/progress.h"
+#include "switch_emu/limits.h"
 
 namespace sumwire::apps {
 namespace {
 
+// Of an aggregator unless told otherwise.
+constexpr std::size_t largest_payload = aggregator::Limits{}.payload_bytes;
+
 struct Settings {
     unsigned workers = 4;
-    std::vector<std::size_t> payloads{1024, 8192};
+    std::vector<std::size_t> payloads{1024, largest_payload};
     std::vector<std::string> ops{"or", "add_i32", "max_u8", "add_f32"};
     std::vector<std::string> ports{"inproc", "udp"};
     std::vector<unsigned> windows{1, 64};
@@ -152,9 +158,10 @@ bool run(const Settings& settings) {
 
 std::string check_payload(const std::string& text) {
     std::size_t bytes = 0;
-    return CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % 64 == 0 && bytes <= 8192
+    return CLI::detail::lexical_cast(text, bytes) && bytes > 0 && bytes % 64 == 0 &&
+                   bytes <= largest_payload
                ? ""
-               : fmt::format("{} is no multiple of 64 from 64 to 8192", text);
+               : fmt::format("{} is no multiple of 64 from 64 to {}", text, largest_payload);
 }
 
 std::string check_window(const std::string& text) {
@@ -178,8 +185,9 @@ void add_aggregator_command(CLI::App& app, int& exit_code) {
         ->delimiter(',')
         ->capture_default_str();
     command
-        ->add_option("--op", settings->ops, "Operations of the core: or, add_i32, max_u8, add_f32")
-        ->check(CLI::IsMember({"or", "add_i32", "max_u8", "add_f32"}))
+        ->add_option("--op", settings->ops,
+                     fmt::format("Operations of the core: {}", fmt::join(all_op_names(), ", ")))
+        ->check(CLI::IsMember(all_op_names()))
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--port", settings->ports, "Ports to run over: inproc, udp, memif")
@@ -192,7 +200,7 @@ void add_aggregator_command(CLI::App& app, int& exit_code) {
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--polling", settings->polling, "auto, spin, yield or sleep")
-        ->check(CLI::IsMember({"auto", "spin", "yield", "sleep"}))
+        ->check(CLI::Validator(check_polling, "", "polling"))
         ->capture_default_str();
     command->add_option("--seconds", settings->seconds, "Time to measure each row for")
         ->check(CLI::Range(0.01, 3600.0))

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "apps/bench/plain_combine.h"
-#include "apps/bench/statistics.h"
+#include "apps/support/statistics.h"
 #include "nic/control.h"
 #include "nic/time.h"
 #include "switch_emu/aggregator.h"

@@ -1,50 +1,73 @@
 #include "apps/bench/aggregator_load.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstring>
 #include <random>
 #include <stdexcept>
+#include <type_traits>
 
 #include "nic/control.h"
 
 namespace sumwire::apps {
 namespace {
 
-constexpr std::size_t word_bytes = 4;
 constexpr std::uint16_t smallest_window = 8;
 
-using Words = std::vector<std::uint32_t>;
+struct OpName {
+    nic::Op op;
+    std::string_view name;
+};
 
-std::uint32_t draw_word(nic::Op op, std::mt19937& generator) {
-    switch (op) {
-        case nic::Op::bit_or:
-            return generator() & generator() & generator();
-        case nic::Op::add_f32: {
-            std::normal_distribution<float> normal;
-            return std::bit_cast<std::uint32_t>(normal(generator));
-        }
-        default:
-            return generator();
+constexpr std::array op_names{
+    OpName{nic::Op::bit_or, "or"},       OpName{nic::Op::add_i32, "add_i32"},
+    OpName{nic::Op::add_i64, "add_i64"}, OpName{nic::Op::add_f32, "add_f32"},
+    OpName{nic::Op::add_f64, "add_f64"}, OpName{nic::Op::max_u8, "max_u8"},
+    OpName{nic::Op::max_u16, "max_u16"}, OpName{nic::Op::max_u32, "max_u32"},
+    OpName{nic::Op::max_u64, "max_u64"}};
+
+// Floats must be numbers; integers may be any bits.
+template <typename T>
+T draw(nic::Op op, std::mt19937_64& generator) {
+    if constexpr (std::is_floating_point_v<T>) {
+        return std::normal_distribution<T>()(generator);
+    } else {
+        const auto bits = generator();
+        return static_cast<T>(op == nic::Op::bit_or ? bits & generator() & generator() : bits);
     }
 }
 
-std::uint32_t combine(nic::Op op, std::uint32_t a, std::uint32_t b) {
+// What the aggregator must come to, element by element.
+template <typename T>
+T combine(nic::Op op, T a, T b) {
+    if constexpr (!std::is_floating_point_v<T>) {
+        if (op == nic::Op::bit_or) return a | b;
+    }
+    const bool adds = op == nic::Op::add_i32 || op == nic::Op::add_i64 || op == nic::Op::add_f32 ||
+                      op == nic::Op::add_f64;
+    if (adds) return static_cast<T>(a + b);
+    return a < b ? b : a;
+}
+
+template <typename F>
+void with_element(nic::Op op, F&& f) {
     switch (op) {
-        case nic::Op::bit_or:
-            return a | b;
         case nic::Op::add_f32:
-            return std::bit_cast<std::uint32_t>(std::bit_cast<float>(a) + std::bit_cast<float>(b));
-        case nic::Op::max_u8: {
-            std::uint32_t result = 0;
-            for (unsigned shift = 0; shift < 32; shift += 8)
-                result |= std::max((a >> shift) & 0xFFU, (b >> shift) & 0xFFU) << shift;
-            return result;
-        }
+            return f(float{});
+        case nic::Op::add_f64:
+            return f(double{});
+        case nic::Op::max_u8:
+            return f(std::uint8_t{});
+        case nic::Op::max_u16:
+            return f(std::uint16_t{});
+        case nic::Op::add_i64:
+        case nic::Op::max_u64:
+            return f(std::uint64_t{});
         default:
-            return a + b;
+            return f(std::uint32_t{});
     }
 }
 
@@ -55,23 +78,26 @@ AggregatorLoad::AggregatorLoad(const LoadSpec& spec)
       frame_bytes_(nic::frame_overhead_bytes + spec.payload_bytes),
       memory_(gpu::host_device().allocate(2 * spec.slots * spec.workers * frame_bytes_)),
       expected_(2 * spec.slots * spec.payload_bytes) {
-    std::mt19937 generator(0x5357);
-    Words sum(spec.payload_bytes / word_bytes);
-    for (const bool version : {false, true}) {
-        for (unsigned slot = 0; slot < spec.slots; ++slot) {
-            for (unsigned rank = 0; rank < spec.workers; ++rank) {
-                Words words(sum.size());
-                for (auto& word : words)
-                    word = draw_word(spec.op, generator);
-                std::memcpy(datagram(version, slot, rank).data() + nic::header_bytes, words.data(),
-                            spec.payload_bytes);
-                for (std::size_t i = 0; i < sum.size(); ++i)
-                    sum[i] = rank == 0 ? words[i] : combine(spec.op, sum[i], words[i]);
+    std::mt19937_64 generator(0x5357);
+    with_element(spec.op, [&](auto zero) {
+        using T = decltype(zero);
+        std::vector<T> sum(spec.payload_bytes / sizeof(T));
+        std::vector<T> values(sum.size());
+        for (const bool version : {false, true}) {
+            for (unsigned slot = 0; slot < spec.slots; ++slot) {
+                for (unsigned rank = 0; rank < spec.workers; ++rank) {
+                    for (auto& value : values)
+                        value = draw<T>(spec.op, generator);
+                    std::memcpy(datagram(version, slot, rank).data() + nic::header_bytes,
+                                values.data(), spec.payload_bytes);
+                    for (std::size_t i = 0; i < sum.size(); ++i)
+                        sum[i] = rank == 0 ? values[i] : combine(spec.op, sum[i], values[i]);
+                }
+                std::memcpy(expected_.data() + index(version, slot) * spec.payload_bytes,
+                            sum.data(), spec.payload_bytes);
             }
-            std::memcpy(expected_.data() + index(version, slot) * spec.payload_bytes, sum.data(),
-                        spec.payload_bytes);
         }
-    }
+    });
 }
 
 std::size_t AggregatorLoad::index(bool version, unsigned slot) const {
@@ -106,26 +132,17 @@ nic::Header AggregatorLoad::header(std::uint32_t sequence, unsigned rank,
 }
 
 nic::Op parse_op(std::string_view text) {
-    for (const auto op : {nic::Op::bit_or, nic::Op::add_i32, nic::Op::max_u8, nic::Op::add_f32})
-        if (text == op_name(op)) return op;
+    for (const auto& [op, name] : op_names)
+        if (text == name) return op;
     throw std::invalid_argument(
-        fmt::format("--op {}: unknown; use or, add_i32, max_u8 or add_f32", text));
+        fmt::format("--op {}: unknown; use {}", text, fmt::join(all_op_names(), ", ")));
 }
 
-std::string_view op_name(nic::Op op) {
-    switch (op) {
-        case nic::Op::bit_or:
-            return "or";
-        case nic::Op::add_i32:
-            return "add_i32";
-        case nic::Op::max_u8:
-            return "max_u8";
-        case nic::Op::add_f32:
-            return "add_f32";
-        case nic::Op::none:
-            break;
-    }
-    return "none";
+std::vector<std::string> all_op_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : op_names)
+        names.emplace_back(entry.name);
+    return names;
 }
 
 std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, std::uint64_t nonce) {
@@ -139,7 +156,7 @@ std::vector<std::byte> join_datagram(const LoadSpec& spec, unsigned rank, std::u
                          .payload_bytes = static_cast<std::uint16_t>(spec.payload_bytes),
                          .slots = std::max(static_cast<std::uint16_t>(spec.slots), smallest_window),
                          .peer_timeout_ms = 5000,
-                         .float_sums = spec.op == nic::Op::add_f32,
+                         .float_sums = nic::adds_in_rank_order(spec.op),
                          .job = "bench"},
                std::span(datagram).subspan(nic::header_bytes));
     return datagram;

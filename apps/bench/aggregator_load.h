@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,9 +48,10 @@ class AggregatorLoad {
     std::vector<std::byte> expected_;
 };
 
-// Reads "or", "add_i32", "max_u8", "add_f32"; throws std::invalid_argument naming them.
+// "or", "add_i32" and so on.
+std::vector<std::string> all_op_names();
+// Throws std::invalid_argument naming them.
 nic::Op parse_op(std::string_view text);
-std::string_view op_name(nic::Op op);
 
 // Packets that enter and leave a job, as whole datagrams. A join is always padded to the payload: a
 // path that drops datagrams of the chosen size is a reason to stop.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "apps/bench/load_worker.h"
-#include "apps/bench/statistics.h"
+#include "apps/support/statistics.h"
 #include "switch_emu/aggregator_loop.h"
 
 namespace sumwire::apps {

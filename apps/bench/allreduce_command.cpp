@@ -9,15 +9,17 @@
 #include <thread>
 #include <vector>
 
-#include "apps/bench/allreduce_rows.h"
-#include "apps/bench/allreduce_session.h"
-#include "apps/bench/codec_choice.h"
 #include "apps/bench/commands.h"
 #include "apps/bench/gradient_set.h"
-#include "apps/bench/json_file.h"
-#include "apps/bench/progress.h"
 #include "apps/bench/size_option.h"
 #include "apps/bench/table.h"
+#include "apps/support/json_file.h"
+#include "apps/support/polling_option.h"
+#include "apps/support/progress.h"
+#include "apps/support/references.h"
+#include "apps/support/statistics.h"
+#include "apps/support/sum_rows.h"
+#include "apps/support/sum_session.h"
 
 namespace sumwire::apps {
 namespace {
@@ -76,13 +78,87 @@ std::string emulation(Transport transport) {
     return {};
 }
 
+Table allreduce_table() {
+    return Table({{"set", 16, true},
+                  {"codec", 6, true},
+                  {"arith", 7, true},
+                  {"size(B)", 10},
+                  {"count(elements)"},
+                  {"type"},
+                  {"redop"},
+                  {"time(us)", 10},
+                  {"algbw(GB/s)"},
+                  {"busbw(GB/s)"},
+                  {"#wrong"},
+                  {"first(us)", 10},
+                  {"tx(B)", 10},
+                  {"of size"},
+                  {"rx(B)", 10},
+                  {"of size"},
+                  {"stalls"},
+                  {"resent"},
+                  {"exact"}});
+}
+
+void print_row(const Table& table, const SumSubject& subject, const SumRow& row) {
+    const double size = subject.dense_bytes();
+    const double time = median(row.seconds);
+    const double algorithm = size * 1e-9 / time;
+    const auto workers = static_cast<double>(subject.workers);
+    table.print_row(
+        {fmt::format("{}/{}", subject.model, subject.step), std::string(name_of(row.choice.codec)),
+         std::string(name_of(row.choice.arithmetic)), fmt::format("{:.0f}", size),
+         fmt::format("{}", subject.elements), "float", std::string(name_of(subject.op)),
+         fmt::format("{:.1f}", time * 1e6), fmt::format("{:.3f}", algorithm),
+         fmt::format("{:.3f}", algorithm * 2 * (workers - 1) / workers),
+         fmt::format("{}", row.wrong), fmt::format("{:.1f}", row.first_seconds * 1e6),
+         fmt::format("{:.0f}", row.wire_bytes_tx), fmt::format("{:.3f}", row.wire_bytes_tx / size),
+         fmt::format("{:.0f}", row.wire_bytes_rx), fmt::format("{:.3f}", row.wire_bytes_rx / size),
+         fmt::format("{}", row.stalled_chunks), fmt::format("{}", row.retransmissions),
+         row.right() ? "yes" : "NO"});
+}
+
+// Whether all of its sums were right.
+bool run_set(const GradientSet& set, const RankTask& task, const Settings& settings,
+             const Table& table, Progress& progress, JsonFile& json) {
+    const SumSubject subject{.model = set.model,
+                             .step = set.step,
+                             .transport = settings.port,
+                             .workers = set.ranks.size(),
+                             .elements = set.elements(),
+                             .op = task.op};
+    SumRows rows(task.choices, set.ranks.size(), [&](const SumRow& row) {
+        progress.clear();
+        print_row(table, subject, row);
+        for (const auto& complaint : row.complaints)
+            fmt::print(stderr, "sumwire-bench: {}\n", complaint);
+        json.add(to_json(subject, row));
+    });
+    progress.show(fmt::format("{}: reference sums", set.name()));
+    References references(set.ranks, task.op);
+    std::vector<ExpectedSums> expected;
+    for (const auto& choice : task.choices)
+        expected.push_back(references.of(choice.arithmetic));
+    const LaunchResult result = run_session(
+        set.ranks, task, expected, {.transport = parse_transport(settings.port)},
+        {.progress =
+             [&](auto text) {
+                 progress.show(fmt::format("{} over {}: {}", set.name(), settings.port, text));
+             },
+         .report = [&](auto rank, auto choice,
+                       const auto& report) { rows.add(rank, choice, report); }});
+    // The first failure is the cause, the others follow from it.
+    if (!result.failures.empty()) throw std::runtime_error(result.failures.front());
+    if (!result.ok()) throw std::runtime_error("interrupted");
+    return rows.all_right();
+}
+
 bool run(const Settings& settings, bool workers_given) {
-    const AllreducePlan plan{.choices = choose_codecs(settings.codecs, settings.arithmetics),
-                             .warmup = settings.warmup,
-                             .iterations = settings.iterations};
-    const AllreduceSettings session{.transport = parse_transport(settings.port),
-                                    .polling = settings.polling,
-                                    .payload_bytes = settings.payload};
+    const RankTask task{.choices = choose_sums(settings.codecs, settings.arithmetics),
+                        .warmup = settings.warmup,
+                        .iterations = settings.iterations,
+                        .polling = settings.polling,
+                        .payload_bytes = settings.payload};
     const auto sources =
         settings.gradients.empty()
             ? synthetic_sources(settings)
@@ -91,7 +167,8 @@ bool run(const Settings& settings, bool workers_given) {
     JsonFile json(settings.json);
     Progress progress(settings.progress);
     print_banner(
-        {fmt::format("Allreduce over {}: {}", settings.port, emulation(session.transport)),
+        {fmt::format("Allreduce over {}: {}", settings.port,
+                     emulation(parse_transport(settings.port))),
          fmt::format("all ranks and the aggregator SHARE {} cores of one machine; in place, every "
                      "result of every iteration checked on every rank",
                      std::thread::hardware_concurrency()),
@@ -102,22 +179,13 @@ bool run(const Settings& settings, bool workers_given) {
              settings.iterations, settings.warmup)});
     const auto table = allreduce_table();
     table.print_head();
-    bool exact = true;
+    bool right = true;
     for (const auto& source : sources) {
-        progress.show("preparing gradients and reference sums");
-        const auto set = source();
-        AllreduceRows rows({.model = set.model,
-                            .step = set.step,
-                            .port = settings.port,
-                            .workers = static_cast<unsigned>(set.ranks.size()),
-                            .elements = set.elements(),
-                            .choices = plan.choices},
-                           table, progress, json);
-        run_allreduce_session(set, plan, session, rows);
-        exact &= rows.all_exact();
+        progress.show("preparing gradients");
+        right &= run_set(source(), task, settings, table, progress, json);
     }
     json.save();
-    return exact;
+    return right;
 }
 
 std::string check_payload(const std::string& text) {
@@ -157,10 +225,12 @@ void add_data_options(CLI::App& command, Settings& settings) {
 }
 
 void add_run_options(CLI::App& command, Settings& settings) {
-    command.add_option("--port", settings.port, "inproc (threads), udp, memif or veth (root)")
+    command
+        .add_option("--transport,--port", settings.port,
+                    "inproc (threads), udp, memif or veth (root)")
         ->check(CLI::IsMember({"inproc", "udp", "memif", "veth"}))
         ->capture_default_str();
-    command.add_option("--codec", settings.codecs, "dense, packed, sketch or all")
+    command.add_option("--codec", settings.codecs, "auto, dense, packed, sketch or all")
         ->delimiter(',')
         ->capture_default_str();
     command
@@ -175,7 +245,7 @@ void add_run_options(CLI::App& command, Settings& settings) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     command.add_option("--polling", settings.polling, "auto, spin, yield or sleep")
-        ->check(CLI::IsMember({"auto", "spin", "yield", "sleep"}))
+        ->check(CLI::Validator(check_polling, "", "polling"))
         ->capture_default_str();
     command
         .add_option("--payload", settings.payload,
@@ -185,20 +255,6 @@ void add_run_options(CLI::App& command, Settings& settings) {
     command.add_option("--json", settings.json, "Write the rows to this file");
     command.add_flag("--progress", settings.progress,
                      "Progress on standard error, terminal or not");
-}
-
-// What the processes of the benchmark run.
-void add_rank_command(CLI::App& app) {
-    struct RankSettings {
-        std::filesystem::path job;
-        int events = -1;
-    };
-    auto settings = std::make_shared<RankSettings>();
-    auto* command = app.add_subcommand("allreduce-rank", "One rank of an allreduce benchmark");
-    command->group("");
-    command->add_option("--job", settings->job)->required();
-    command->add_option("--events", settings->events)->required();
-    command->callback([settings] { run_allreduce_process(settings->job, settings->events); });
 }
 
 }  // namespace
@@ -218,7 +274,6 @@ void add_allreduce_command(CLI::App& app, int& exit_code) {
     command->callback([settings, workers, &exit_code] {
         exit_code = run(*settings, workers->count() > 0) ? 0 : 1;
     });
-    add_rank_command(app);
 }
 
 }  // namespace sumwire::apps

@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
 #include "apps/bench/plain_combine.h"
-#include "apps/bench/statistics.h"
+#include "apps/support/statistics.h"
+#include "gpu/codec/chunk_codec.h"
 #include "nic/time.h"
+#include "runtime/engine/codec_policy.h"
 
 namespace sumwire::apps {
 namespace {
+
+// Until a chunk's codec no longer changes: unknown, then known, then known of the codec it took.
+constexpr unsigned passes_to_steady = 3;
+
+using Ranks = std::vector<std::unique_ptr<gpu::ChunkCodec>>;
 
 nic::Op op_of(gpu::Combine combine) {
     switch (combine) {
@@ -19,16 +27,38 @@ nic::Op op_of(gpu::Combine combine) {
             return nic::Op::bit_or;
         case gpu::Combine::add_i32:
             return nic::Op::add_i32;
-        case gpu::Combine::max_u8:
-            return nic::Op::max_u8;
+        case gpu::Combine::add_i64:
+            return nic::Op::add_i64;
         case gpu::Combine::add_f32:
             return nic::Op::add_f32;
+        case gpu::Combine::add_f64:
+            return nic::Op::add_f64;
+        case gpu::Combine::max_u8:
+            return nic::Op::max_u8;
+        case gpu::Combine::max_u16:
+            return nic::Op::max_u16;
+        case gpu::Combine::max_u32:
+            return nic::Op::max_u32;
+        case gpu::Combine::max_u64:
+            return nic::Op::max_u64;
     }
     return nic::Op::none;
 }
 
+gpu::Arithmetic codec_arithmetic(Arithmetic arithmetic) {
+    switch (arithmetic) {
+        case Arithmetic::exact:
+            return gpu::Arithmetic::exact;
+        case Arithmetic::f32:
+            return gpu::Arithmetic::f32;
+        case Arithmetic::fixed32:
+            return gpu::Arithmetic::fixed32;
+    }
+    return {};
+}
+
 // What the network does to the current round of all ranks.
-void combine_round(const std::vector<std::unique_ptr<gpu::ChunkCodec>>& ranks) {
+void combine_round(const Ranks& ranks) {
     const auto sums = ranks.front()->messages();
     for (std::size_t message = 0; message < sums.size(); ++message) {
         for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
@@ -53,14 +83,11 @@ std::uint64_t bytes_of(std::span<const gpu::Message> messages) {
 
 class CodecBench {
   public:
-    CodecBench(const std::vector<std::vector<float>>& gradients, const gpu::CodecConfig& config)
-        : gradients_(gradients), elements_(gradients.front().size()) {
-        for (std::size_t rank = 0; rank < gradients.size(); ++rank) {
-            codecs_.push_back(gpu::make_chunk_codec(gpu::host_device(), config));
-            buffers_.push_back(gpu::host_device().allocate(elements_ * sizeof(float)));
-        }
-        unions_.assign((elements_ + gpu::chunk_elements - 1) / gpu::chunk_elements,
-                       gpu::ChunkTask::unknown_union);
+    CodecBench(const TypedGradients& gradients, const CodecRun& run)
+        : gradients_(gradients), run_(run), element_bytes_(gpu::size_of(gradients.type)) {
+        for (const auto& rank : gradients.ranks)
+            buffers_.push_back(gpu::host_device().allocate(rank.size()));
+        facts_.resize((gradients.elements() + gpu::chunk_elements - 1) / gpu::chunk_elements);
     }
 
     struct Pass {
@@ -71,55 +98,90 @@ class CodecBench {
         Time memcpy{0};
     };
 
-    Pass pass(bool warmed) {
+    Pass pass() {
         Pass total;
         const auto start = steady_now();
         restore(0);
         total.memcpy = steady_now() - start;
-        for (std::size_t rank = 1; rank < codecs_.size(); ++rank)
+        for (std::size_t rank = 1; rank < buffers_.size(); ++rank)
             restore(rank);
-        for (std::size_t chunk = 0; chunk < unions_.size(); ++chunk)
-            run_chunk(chunk, warmed, total);
+        for (std::size_t chunk = 0; chunk < facts_.size(); ++chunk)
+            run_chunk(chunk, total);
         return total;
     }
 
     bool all_right(const SumCheck& is_right) const {
         if (!is_right(result(0))) return false;
-        for (std::size_t rank = 1; rank < codecs_.size(); ++rank)
-            if (std::memcmp(result(rank).data(), result(0).data(), result(0).size_bytes()) != 0)
-                return false;
-        return true;
+        return std::ranges::all_of(buffers_, [this](const auto& buffer) {
+            return std::ranges::equal(result(buffer), result(0));
+        });
     }
 
   private:
-    std::span<float> result(std::size_t rank) const {
-        return {reinterpret_cast<float*>(buffers_[rank].bytes().data()), elements_};
+    std::span<std::byte> result(const gpu::DeviceBuffer& buffer) const {
+        return buffer.bytes().first(gradients_.bytes());
     }
+    std::span<std::byte> result(std::size_t rank) const { return result(buffers_[rank]); }
 
     void restore(std::size_t rank) {
-        std::memcpy(result(rank).data(), gradients_[rank].data(), elements_ * sizeof(float));
+        std::memcpy(result(rank).data(), gradients_.ranks[rank].data(), gradients_.bytes());
     }
 
-    void run_chunk(std::size_t chunk, bool warmed, Pass& total) {
+    gpu::Codec codec_of(std::uint32_t count, const runtime::ChunkFacts& facts) const {
+        switch (run_.choice.codec) {
+            case Codec::dense:
+                return gpu::Codec::dense;
+            case Codec::packed:
+                return gpu::Codec::packed;
+            case Codec::sketch:
+                return gpu::Codec::sketch;
+            case Codec::automatic:
+                break;
+        }
+        return runtime::choose_codec({.count = count,
+                                      .operation_chunks = facts_.size(),
+                                      .type = gradients_.type,
+                                      .arithmetic = codec_arithmetic(run_.choice.arithmetic),
+                                      .link = run_.link},
+                                     facts);
+    }
+
+    // Made when first needed: Codec::automatic seldom takes all of them.
+    const Ranks& ranks_of(gpu::Codec codec) {
+        Ranks& ranks = codecs_[codec];
+        if (!ranks.empty()) return ranks;
+        const gpu::CodecConfig config{.codec = codec,
+                                      .arithmetic = codec_arithmetic(run_.choice.arithmetic),
+                                      .world_size = static_cast<std::uint32_t>(buffers_.size()),
+                                      .type = gradients_.type};
+        for (std::size_t rank = 0; rank < buffers_.size(); ++rank)
+            ranks.push_back(gpu::make_chunk_codec(gpu::host_device(), config));
+        return ranks;
+    }
+
+    void run_chunk(std::size_t chunk, Pass& total) {
         const auto first = chunk * gpu::chunk_elements;
-        gpu::ChunkTask task{
-            .count = static_cast<std::uint32_t>(
-                std::min<std::size_t>(gpu::chunk_elements, elements_ - first)),
-            .seed = ++seed_,
-            .expected_union = warmed ? unions_[chunk] : gpu::ChunkTask::unknown_union};
+        runtime::ChunkFacts& facts = facts_[chunk];
+        gpu::ChunkTask task;
+        task.count = static_cast<std::uint32_t>(
+            std::min<std::size_t>(gpu::chunk_elements, gradients_.elements() - first));
+        task.seed = ++seed_;
+        task.expected_union = facts.union_size;
+        const gpu::Codec codec = codec_of(task.count, facts);
+        const Ranks& ranks = ranks_of(codec);
 
         std::array<Time, gpu::ChunkCodec::max_rounds + 1> steps{};
         std::size_t step = 0;
         auto progress = gpu::Progress::exchange;
         while (progress == gpu::Progress::exchange) {
             if (step > 0) {
-                total.wire_bytes += bytes_of(codecs_.front()->messages());
-                combine_round(codecs_);
+                total.wire_bytes += bytes_of(ranks.front()->messages());
+                combine_round(ranks);
             }
-            for (std::size_t rank = codecs_.size(); rank-- > 0;) {
-                task.values = result(rank).data() + first;
+            for (std::size_t rank = ranks.size(); rank-- > 0;) {
+                task.values = result(rank).data() + first * element_bytes_;
                 const auto start = steady_now();
-                progress = step == 0 ? codecs_[rank]->begin(task) : codecs_[rank]->advance();
+                progress = step == 0 ? ranks[rank]->begin(task) : ranks[rank]->advance();
                 if (rank == 0) steps.at(step) = steady_now() - start;
             }
             ++step;
@@ -127,19 +189,27 @@ class CodecBench {
         if (progress != gpu::Progress::done)
             throw std::runtime_error("a chunk's aggregate contradicts itself");
 
-        const bool stalled = codecs_.front()->stalled();
+        const bool stalled = ranks.front()->stalled();
         const auto decoding = stalled ? step - 2 : step - 1;
         for (std::size_t i = 0; i < step; ++i)
             (i < decoding ? total.encode : total.decode) += steps[i];
         total.stalls += stalled ? 1 : 0;
-        unions_[chunk] = codecs_.front()->union_size();
+        learn(codec, *ranks.front(), facts);
     }
 
-    const std::vector<std::vector<float>>& gradients_;
-    std::size_t elements_;
-    std::vector<std::unique_ptr<gpu::ChunkCodec>> codecs_;
+    // As the engine does: a dense chunk tells nothing of its zeros.
+    static void learn(gpu::Codec codec, const gpu::ChunkCodec& done, runtime::ChunkFacts& facts) {
+        facts.uses = codec == facts.codec ? static_cast<std::uint8_t>(facts.uses + 1) : 0;
+        facts.codec = codec;
+        if (codec != gpu::Codec::dense) facts.union_size = done.union_size();
+    }
+
+    const TypedGradients& gradients_;
+    const CodecRun& run_;
+    std::size_t element_bytes_;
+    std::map<gpu::Codec, Ranks> codecs_;
     std::vector<gpu::DeviceBuffer> buffers_;
-    std::vector<std::uint32_t> unions_;  // of each chunk in the last pass
+    std::vector<runtime::ChunkFacts> facts_;  // of each chunk, from the pass before
     std::uint64_t seed_ = 0;
 };
 
@@ -149,25 +219,30 @@ double seconds(Time time) {
 
 }  // namespace
 
-CodecMeasurement measure_codec(const std::vector<std::vector<float>>& gradients,
-                               const CodecRun& run, const SumCheck& is_right) {
-    CodecBench bench(gradients, run.config);
+CodecMeasurement measure_codec(const TypedGradients& gradients, const CodecRun& run,
+                               const SumCheck& is_right) {
+    CodecBench bench(gradients, run);
     CodecMeasurement result;
-    bench.pass(false);
-    result.exact = bench.all_right(is_right);
-
+    result.exact = true;
+    for (unsigned i = 0; i < passes_to_steady; ++i) {
+        const auto pass = bench.pass();
+        if (i == 0) result.first_wire_bytes = pass.wire_bytes;
+        result.exact &= bench.all_right(is_right);
+    }
     std::vector<double> encode;
     std::vector<double> decode;
     std::vector<double> copy;
+    std::vector<std::uint64_t> wire_bytes;
     for (unsigned i = 0; i < run.repetitions; ++i) {
-        const auto pass = bench.pass(run.warmed);
+        const auto pass = bench.pass();
         result.exact &= bench.all_right(is_right);
-        result.wire_bytes = pass.wire_bytes;
         result.stalls = pass.stalls;
+        wire_bytes.push_back(pass.wire_bytes);
         encode.push_back(seconds(pass.encode));
         decode.push_back(seconds(pass.decode));
         copy.push_back(seconds(pass.memcpy));
     }
+    result.wire_bytes = median(wire_bytes);
     result.encode_seconds = median(encode);
     result.decode_seconds = median(decode);
     result.memcpy_seconds = median(copy);

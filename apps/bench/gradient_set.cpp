@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -39,20 +38,14 @@ std::vector<GradientSource> find_gradient_sources(
     return sources;
 }
 
-std::size_t union_elements(const GradientSet& set) {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < set.elements(); ++i)
-        count += std::ranges::any_of(set.ranks, [i](const auto& rank) { return rank[i] != 0.0F; });
-    return count;
-}
-
-double bound_bytes(std::size_t elements, std::size_t union_elements) {
+double bound_bytes(std::size_t elements, std::size_t union_elements, std::size_t element_bytes) {
     const auto total = static_cast<double>(elements);
     const auto present = static_cast<double>(union_elements);
     const auto bits = [total](double part) {
         return part > 0 ? part * std::log2(total / part) : 0.0;
     };
-    return (bits(present) + bits(total - present)) / 8.0 + present * sizeof(float);
+    return (bits(present) + bits(total - present)) / 8.0 +
+           present * static_cast<double>(element_bytes);
 }
 
 }  // namespace sumwire::apps

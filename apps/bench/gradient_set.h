@@ -32,10 +32,7 @@ using GradientSource = std::function<GradientSet()>;
 std::vector<GradientSource> find_gradient_sources(
     const std::vector<std::filesystem::path>& directories, std::optional<unsigned> workers);
 
-// Elements that are non-zero on some rank.
-std::size_t union_elements(const GradientSet& set);
-
-// The least that can carry the union: the entropy of its positions and 32 bits for each element.
-double bound_bytes(std::size_t elements, std::size_t union_elements);
+// The least that can carry the union: the entropy of its positions, and its elements as they are.
+double bound_bytes(std::size_t elements, std::size_t union_elements, std::size_t element_bytes);
 
 }  // namespace sumwire::apps

@@ -22,6 +22,16 @@ void for_each(std::span<std::byte> accumulator, std::span<const std::byte> paylo
     }
 }
 
+template <typename T>
+void add(std::span<std::byte> accumulator, std::span<const std::byte> payload) {
+    for_each<T>(accumulator, payload, [](T a, T b) { return static_cast<T>(a + b); });
+}
+
+template <typename T>
+void maximum(std::span<std::byte> accumulator, std::span<const std::byte> payload) {
+    for_each<T>(accumulator, payload, [](T a, T b) { return std::max(a, b); });
+}
+
 }  // namespace
 
 void plain_combine(nic::Op op, std::span<std::byte> accumulator,
@@ -31,13 +41,21 @@ void plain_combine(nic::Op op, std::span<std::byte> accumulator,
             return for_each<std::uint32_t>(accumulator, payload,
                                            [](auto a, auto b) { return a | b; });
         case nic::Op::add_i32:
-            return for_each<std::uint32_t>(accumulator, payload,
-                                           [](auto a, auto b) { return a + b; });
-        case nic::Op::max_u8:
-            return for_each<std::uint8_t>(accumulator, payload,
-                                          [](auto a, auto b) { return std::max(a, b); });
+            return add<std::uint32_t>(accumulator, payload);
+        case nic::Op::add_i64:
+            return add<std::uint64_t>(accumulator, payload);
         case nic::Op::add_f32:
-            return for_each<float>(accumulator, payload, [](auto a, auto b) { return a + b; });
+            return add<float>(accumulator, payload);
+        case nic::Op::add_f64:
+            return add<double>(accumulator, payload);
+        case nic::Op::max_u8:
+            return maximum<std::uint8_t>(accumulator, payload);
+        case nic::Op::max_u16:
+            return maximum<std::uint16_t>(accumulator, payload);
+        case nic::Op::max_u32:
+            return maximum<std::uint32_t>(accumulator, payload);
+        case nic::Op::max_u64:
+            return maximum<std::uint64_t>(accumulator, payload);
         case nic::Op::none:
             return;
     }

@@ -8,7 +8,7 @@
 
 namespace sumwire::apps {
 
-// accumulator = accumulator op payload, both of the same size, a multiple of 4, word-aligned.
+// accumulator = accumulator op payload, both of the same size, a multiple of the op's elements.
 void plain_combine(nic::Op op, std::span<std::byte> accumulator,
                    std::span<const std::byte> payload);
 

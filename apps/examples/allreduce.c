@@ -1,8 +1,6 @@
 /* The same as allreduce.cpp, in C:
- *
  *     cc allreduce.c -o allreduce $(pkg-config --cflags --libs sumwire)
- *     sumwire-run --workers 4 -- ./allreduce
- */
+ *     sumwire-run --workers 4 -- ./allreduce */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sumwire/sumwire.h>
@@ -20,14 +18,11 @@ int main(void) {
     sumwire_options_init(&options, sizeof options);
     sumwire_comm* comm = NULL;
     check(sumwire_comm_create(&options, &comm));
-    const unsigned rank = sumwire_comm_rank(comm);
-    const unsigned world_size = sumwire_comm_world_size(comm);
-
+    const unsigned rank = sumwire_comm_rank(comm), world_size = sumwire_comm_world_size(comm);
     sumwire_buffer* buffer = NULL;
     check(sumwire_allocate(comm, COUNT * sizeof(float), &buffer));
     float* gradient = sumwire_buffer_data(buffer);
-    for (size_t i = rank; i < COUNT; i += 10)
-        gradient[i] = (float)i + 0.5f;
+    for (size_t i = rank; i < COUNT; i += 10) gradient[i] = (float)i + 0.5f;
 
     sumwire_work* work = NULL;
     check(sumwire_all_reduce(comm, gradient, COUNT, SUMWIRE_F32, SUMWIRE_SUM, &work));
@@ -36,7 +31,7 @@ int main(void) {
 
     size_t wrong = 0;
     for (size_t i = 0; i < COUNT; ++i)
-        if (world_size <= 10 && gradient[i] != (i % 10 < world_size ? (float)i + 0.5f : 0.0f)) ++wrong;
+        wrong += world_size <= 10 && gradient[i] != (i % 10 < world_size ? (float)i + 0.5f : 0);
     printf("rank %u of %u: %zu elements are wrong\n", rank, world_size, wrong);
 
     sumwire_buffer_free(buffer);

@@ -2,7 +2,6 @@
 //
 //     c++ -std=c++20 allreduce.cpp -o allreduce $(pkg-config --cflags --libs sumwire)
 //     sumwire-run --workers 4 -- ./allreduce
-//
 // torchrun, mpirun and srun start it as well: without an aggregator's address rank 0 embeds one.
 #include <sumwire/communicator.h>
 
@@ -21,9 +20,7 @@ int main() {
             gradient[i] = static_cast<float>(i) + 0.5F;
 
         const sumwire::Work work = communicator.all_reduce(gradient.data(), gradient.size());
-        // The gradient is the library's until the work has ended; other things can be computed
-        // here.
-        work.wait();
+        work.wait();  // until here the gradient is the library's
 
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < gradient.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "apps/support/polling_option.h"
 #include "nic/fault/fault_options.h"
 #include "nic/wire.h"
 
@@ -31,8 +32,8 @@ constexpr unsigned least_mtu = 256;
 struct Texts {
     std::vector<std::string> gradients;
     std::string transport = "udp";
-    std::string codec = "packed";
-    std::string arithmetic = "exact";
+    std::vector<std::string> codecs{"auto"};
+    std::vector<std::string> arithmetics{"default"};
     std::string op = "sum";
     double deadline_seconds = 0;
     std::vector<CLI::Option*> for_gradients;
@@ -56,17 +57,23 @@ void declare(CLI::App& app, RunOptions& options, Texts& texts) {
         ->capture_default_str();
     for_gradients(
         app.add_option("--step", options.step, "Step of the directory (default: the last)"));
-    for_gradients(app.add_option("--codec", texts.codec,
-                                 "packed, sketch, dense; all: the usual combinations in turn"))
+    for_gradients(app.add_option("--codec", texts.codecs,
+                                 "auto, dense, packed, sketch, some of them, or all"))
+        ->delimiter(',')
         ->capture_default_str();
-    for_gradients(app.add_option("--arithmetic", texts.arithmetic, "exact, f32, fixed32"))
+    for_gradients(app.add_option("--arithmetic", texts.arithmetics,
+                                 "exact, f32, fixed32, some of them, or all; default: fixed32 for "
+                                 "sketch, exact for the others"))
+        ->delimiter(',')
         ->capture_default_str();
-    for_gradients(app.add_option("--op", texts.op, "sum or average"))->capture_default_str();
+    for_gradients(app.add_option("--op", texts.op, "sum, average, minimum or maximum"))
+        ->capture_default_str();
     for_gradients(app.add_option("--iterations", options.iterations, "Sums, each of a fresh copy"))
         ->check(CLI::Range(1U, 1'000'000U))
         ->capture_default_str();
     app.add_option("--polling", options.polling,
                    "auto, spin, yield, sleep; for a program: the aggregator's")
+        ->check(CLI::Validator(check_polling, "", "polling"))
         ->capture_default_str();
     for_gradients(app.add_option("--payload", options.payload_bytes,
                                  "Bytes of data in a packet, a multiple of 64 (default: as the MTU "
@@ -95,25 +102,6 @@ void check_deadline(const Texts& texts, const CLI::App& app, RunOptions& options
     }
     options.deadline =
         std::chrono::milliseconds(static_cast<std::int64_t>(texts.deadline_seconds * 1000));
-}
-
-void check_choices(const Texts& texts, const CLI::App& app, RunOptions& options) {
-    if (texts.codec == "all") {
-        if (app["--arithmetic"]->count() != 0) {
-            throw UsageError(
-                "--codec all brings its own arithmetics; leave --arithmetic out, or name "
-                "one codec");
-        }
-        options.choices = all_choices();
-        return;
-    }
-    const SumChoice choice{parse_codec(texts.codec), parse_arithmetic(texts.arithmetic)};
-    if (choice.codec == Codec::sketch && choice.arithmetic == Arithmetic::f32) {
-        throw UsageError(
-            "--codec sketch needs integers: choose --arithmetic exact or fixed32, or "
-            "--codec packed with f32");
-    }
-    options.choices = {choice};
 }
 
 void check_subject(const Texts& texts, const RunOptions& options) {
@@ -157,17 +145,13 @@ void check_aggregator(const RunOptions& options) {
 RunOptions interpret(const Texts& texts, const CLI::App& app, RunOptions options) {
     options.gradients.assign(texts.gradients.begin(), texts.gradients.end());
     options.transport = parse_transport(texts.transport);
-    parse_polling(options.polling);
     if (!options.faults.empty()) nic::parse_faults(options.faults);
-    if (texts.op != "sum" && texts.op != "average") {
-        throw UsageError(fmt::format("--op {}: choose sum or average", texts.op));
-    }
-    options.op = texts.op == "sum" ? ReduceOp::sum : ReduceOp::average;
+    options.op = parse_reduce_op(texts.op);
     if (options.payload_bytes % 64 != 0 || options.payload_bytes > 65472) {
         throw UsageError(
             fmt::format("--payload {}: give a multiple of 64 up to 65472", options.payload_bytes));
     }
-    check_choices(texts, app, options);
+    options.choices = choose_sums(texts.codecs, texts.arithmetics);
     check_deadline(texts, app, options);
     check_subject(texts, options);
     check_aggregator(options);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/run/sum_choice.h"
+#include "apps/support/sum_choice.h"
 #include "apps/support/transport.h"
 #include "sumwire/communicator.h"
 

@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <optional>
+#include <stdexcept>
 
-#include "apps/run/sum_job.h"
 #include "apps/run/summary.h"
-#include "apps/run/verdict.h"
 #include "apps/support/gradient_files.h"
+#include "apps/support/json_file.h"
 #include "apps/support/npy.h"
+#include "apps/support/progress.h"
+#include "apps/support/references.h"
+#include "apps/support/sum_rows.h"
+#include "apps/support/sum_session.h"
 
 namespace sumwire::apps {
 namespace {
@@ -28,113 +30,103 @@ GradientFiles choose_files(const RunOptions& options) {
     return files;
 }
 
+// Before a long run, not after it.
+JsonFile open_json(const RunOptions& options) {
+    try {
+        return JsonFile(options.json_file);
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(error.what());
+    }
+}
+
+// Absolute: the ranks' own business is where they run.
+std::filesystem::path make_output_directory(const RunOptions& options) {
+    if (options.output_directory.empty()) return {};
+    std::error_code error;
+    std::filesystem::create_directories(options.output_directory, error);
+    if (error) {
+        throw UsageError(fmt::format("--output {}: {}; name a writable directory",
+                                     options.output_directory.string(), error.message()));
+    }
+    return std::filesystem::absolute(options.output_directory);
+}
+
 class GradientRun {
   public:
     explicit GradientRun(const RunOptions& options)
         : options_(options),
           files_(choose_files(options)),
           gradients_(read_gradients(files_)),
-          subject_{files_.model, files_.step, gradients_.front().size(), gradients_.size(),
-                   std::string(to_string(options.transport))},
-          judge_(gradients_, options.op) {
-        prepare_output();
-    }
+          subject_{.model = files_.model,
+                   .step = files_.step,
+                   .transport = std::string(to_string(options.transport)),
+                   .workers = gradients_.size(),
+                   .elements = gradients_.front().size(),
+                   .op = options.op},
+          json_(open_json(options)),
+          output_directory_(make_output_directory(options)),
+          rows_(options.choices, gradients_.size(), [this](const SumRow& row) { conclude(row); }) {}
 
     int execute() {
+        References references(gradients_, options_.op);
+        std::vector<ExpectedSums> expected;
         for (const SumChoice& choice : options_.choices) {
-            const JobOutcome outcome = run_job(options_, choice, files_, gradients_);
-            for (const auto& failure : outcome.status.failures)
-                complain(failure);
-            if (outcome.status.interrupted_by != 0)
-                return status_after(outcome.status.interrupted_by);
-            if (!outcome.status.ok()) {
-                complain(fmt::format("{} {} has failed", name_of(choice.codec),
-                                     name_of(choice.arithmetic)));
-                right_ = false;
-                break;
-            }
-            conclude(choice, outcome);
+            progress_.show(fmt::format("reference for {}", name_of(choice.arithmetic)));
+            expected.push_back(references.of(choice.arithmetic));
         }
-        if (!rows_.empty()) print_legend(rows_);
-        write_json();
-        return right_ ? 0 : 1;
+        const LaunchResult result = run_session(
+            gradients_, task(), expected, settings(),
+            {.progress = [this](auto text) { progress_.show(text); },
+             .report = [this](auto rank, auto choice,
+                              const auto& report) { rows_.add(rank, choice, report); }});
+        progress_.clear();
+        if (any_row_) print_legend(subject_, options_.choices);
+        json_.save();
+        for (const auto& failure : result.failures)
+            complain(failure);
+        if (result.interrupted_by != 0) return status_after(result.interrupted_by);
+        return result.ok() && rows_.all_right() ? 0 : 1;
     }
 
   private:
-    // Before a long run, not after it.
-    void prepare_output() const {
-        if (!options_.json_file.empty() && !std::ofstream(options_.json_file, std::ios::app)) {
-            throw UsageError(fmt::format("--json {}: {}; name a file in a writable directory",
-                                         options_.json_file.string(), std::strerror(errno)));
-        }
-        if (options_.output_directory.empty()) return;
-        std::error_code error;
-        std::filesystem::create_directories(options_.output_directory, error);
-        if (error) {
-            throw UsageError(fmt::format("--output {}: {}; name a writable directory",
-                                         options_.output_directory.string(), error.message()));
-        }
+    RankTask task() const {
+        return {.choices = options_.choices,
+                .op = options_.op,
+                .iterations = options_.iterations,
+                .polling = options_.polling,
+                .payload_bytes = options_.payload_bytes,
+                .deadline = options_.deadline,
+                .output_directory = output_directory_};
     }
 
-    void conclude(const SumChoice& choice, const JobOutcome& outcome) {
-        Row row = make_row(choice, outcome.reports);
-        std::vector<std::string> complaints;
-        for (std::size_t rank = 0; rank < outcome.results.size(); ++rank) {
-            const Verdict verdict = judge_.judge(choice.arithmetic, outcome.results[rank]);
-            if (verdict.wrong == 0 && outcome.reports[rank].repeatable) ++row.right_ranks;
-            if (verdict.wrong != 0) {
-                complaints.push_back(fmt::format(
-                    "rank {} has {} wrong elements; the first is {}: {} instead of {}", rank,
-                    verdict.wrong, verdict.first, verdict.found, verdict.expected));
-            }
-            if (!outcome.reports[rank].repeatable) {
-                complaints.push_back(
-                    fmt::format("rank {} has other bits in later iterations", rank));
-            }
-        }
-        if (const auto dissenter = find_dissenter(outcome.results)) {
-            complaints.push_back(fmt::format("rank {} has other bits than rank 0", *dissenter));
-        }
-        if (rows_.empty()) print_head(subject_, outcome.reports.front().description);
+    SessionSettings settings() const {
+        return {.transport = options_.transport,
+                .aggregator = options_.aggregator,
+                .embedded = options_.embedded,
+                .faults = options_.faults,
+                .mtu = options_.mtu,
+                .show_aggregator = options_.verbose};
+    }
+
+    void conclude(const SumRow& row) {
+        progress_.clear();
+        if (!any_row_) print_head(subject_, row.description);
+        any_row_ = true;
         print_row(subject_, row);
-        for (const auto& complaint : complaints)
+        for (const auto& complaint : row.complaints)
             complain(complaint);
-        right_ = right_ && complaints.empty();
-        rows_.push_back(std::move(row));
-        write_results(choice, outcome);
-    }
-
-    void write_results(const SumChoice& choice, const JobOutcome& outcome) const {
-        if (options_.output_directory.empty()) return;
-        for (std::size_t rank = 0; rank < outcome.results.size(); ++rank) {
-            write_npy(
-                options_.output_directory / fmt::format("{}-{}-rank{}.npy", name_of(choice.codec),
-                                                        name_of(choice.arithmetic), rank),
-                outcome.results[rank]);
-        }
-    }
-
-    void write_json() const {
-        if (options_.json_file.empty()) return;
-        auto list = nlohmann::ordered_json::array();
-        for (const Row& row : rows_)
-            list.push_back(to_json(subject_, row));
-        std::ofstream file(options_.json_file);
-        file << list.dump(2) << '\n';
-        file.close();
-        if (!file) {
-            throw InputError(fmt::format("cannot write '{}': {}; free space there",
-                                         options_.json_file.string(), std::strerror(errno)));
-        }
+        json_.add(to_json(subject_, row));
     }
 
     const RunOptions& options_;
     GradientFiles files_;
     std::vector<std::vector<float>> gradients_;
-    Subject subject_;
-    Judge judge_;
-    std::vector<Row> rows_;
-    bool right_ = true;
+    SumSubject subject_;
+    JsonFile json_;
+    std::filesystem::path output_directory_;
+    Progress progress_{false};
+    SumRows rows_;
+    bool any_row_ = false;
 };
 
 }  // namespace

@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <string_view>
+#include <span>
 
 #include "apps/run/command_line.h"
 #include "apps/run/gradient_run.h"
-#include "apps/run/rank_process.h"
-#include "apps/run/sum_job.h"
 #include "apps/support/launch_error.h"
 #include "apps/support/launcher.h"
 #include "apps/support/npy.h"
+#include "apps/support/rank_process.h"
+#include "apps/support/sum_session.h"
 
 namespace sumwire::apps {
 namespace {
@@ -26,7 +26,8 @@ int run_program(const RunOptions& options) {
     launch_options.transport = options.transport;
     launch_options.aggregator = options.aggregator;
     launch_options.embedded = options.embedded;
-    launch_options.aggregator_arguments = aggregator_arguments(options, workers);
+    launch_options.aggregator_arguments =
+        aggregator_arguments(options.polling, workers, options.payload_bytes);
     launch_options.faults = options.faults;
     launch_options.mtu = options.mtu;
     launch_options.show_aggregator = options.verbose;
@@ -48,11 +49,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using namespace sumwire::apps;
-    const bool is_rank = argc == 3 && std::string_view(argv[1]) == rank_command;
+    const std::span arguments(argv, static_cast<std::size_t>(argc));
+    if (is_rank_process(arguments)) return run_rank_process(arguments);
     try {
-        if (!is_rank) return run(argc, argv);
-        run_rank_process(argv[2]);
-        return 0;
+        return run(argc, argv);
     } catch (const UsageError& error) {
         complain(error.what());
         return 2;
@@ -60,10 +60,7 @@ int main(int argc, char** argv) {
         complain(error.what());
         return 2;
     } catch (const std::exception& error) {
-        if (is_rank)
-            fmt::print(stderr, "{}\n", error.what());
-        else
-            complain(error.what());
+        complain(error.what());
         return 1;
     }
 }

@@ -13,8 +13,6 @@ __extension__ using SignedWide = __int128;
 
 constexpr int wide_bits = 128;
 constexpr int lowest_exponent = -149;
-constexpr int significand_bits = 24;
-constexpr std::uint32_t infinity_bits = 0x7f800000;
 
 // A finite float is significand * 2^(position - 149), negative or not.
 struct Parts {
@@ -37,12 +35,12 @@ int width_of(Wide value) {
                      : std::bit_width(static_cast<std::uint64_t>(value));
 }
 
-// The float nearest to magnitude * 2^exponent / divisor, the magnitude being a little more than its
-// integer if `more` says so; that takes an integer of full width.
-float round_quotient(bool negative, Wide magnitude, int exponent, bool more,
-                     std::uint32_t divisor) {
+// The number nearest to magnitude * 2^exponent / divisor, the magnitude being a little more than
+// its integer if `more` says so; that takes an integer of full width.
+std::uint32_t round_quotient(bool negative, Wide magnitude, int exponent, bool more,
+                             std::uint32_t divisor, const FloatFormat& format) {
     if (magnitude == 0) return 0;
-    // At full width the quotient keeps 96 bits at least, far more than a float has.
+    // At full width the quotient keeps 96 bits at least, far more than any format has.
     const int shift = wide_bits - width_of(magnitude);
     magnitude <<= shift;
     exponent -= shift;
@@ -53,7 +51,9 @@ float round_quotient(bool negative, Wide magnitude, int exponent, bool more,
     }
 
     const int width = width_of(quotient);
-    const int dropped = std::max(width - significand_bits, lowest_exponent - exponent);
+    const int dropped =
+        std::max(width - format.significand_bits, format.lowest_exponent - exponent);
+    const int fraction_bits = format.significand_bits - 1;
     std::uint32_t bits = 0;
     if (dropped <= width) {
         const auto kept =
@@ -63,10 +63,15 @@ float round_quotient(bool negative, Wide magnitude, int exponent, bool more,
         const bool up = rest > half || (rest == half && (more || kept % 2 != 0));
         // The significand's leading bit, which subnormals lack, counts as one step of the exponent;
         // so does a carry out of it.
-        const auto steps = static_cast<std::uint32_t>(exponent + dropped - lowest_exponent);
-        bits = std::min(infinity_bits, (steps << 23U) + kept + (up ? 1 : 0));
+        const auto steps = static_cast<std::uint32_t>(exponent + dropped - format.lowest_exponent);
+        const std::uint32_t infinity = ((1U << format.exponent_bits) - 1U) << fraction_bits;
+        // Beyond it, the shift would leave the word.
+        bits = steps >> format.exponent_bits != 0
+                   ? infinity
+                   : std::min(infinity, (steps << fraction_bits) + kept + (up ? 1 : 0));
     }
-    return std::bit_cast<float>(bits | (negative ? 0x80000000U : 0));
+    const std::uint32_t sign = 1U << (format.exponent_bits + fraction_bits);
+    return bits | (negative ? sign : 0);
 }
 
 // Adds digit * 2^(64 * limb), modulo the number's width.
@@ -96,7 +101,8 @@ void ExactAccumulator::add(float value) {
     if (parts.negative) negate(sum_);
 }
 
-float ExactAccumulator::rounded(std::uint32_t divisor) const {
+std::uint32_t ExactAccumulator::rounded_bits(std::uint32_t divisor,
+                                             const FloatFormat& format) const {
     const bool negative = (sum_.back() >> 63U) != 0;
     auto magnitude = sum_;
     if (negative) negate(magnitude);
@@ -108,7 +114,7 @@ float ExactAccumulator::rounded(std::uint32_t divisor) const {
     const int shift = std::countl_zero(magnitude[top]);
     Wide leading = (Wide{magnitude[top]} << 64U) | magnitude[top - 1];
     const int exponent = lowest_exponent + 64 * (static_cast<int>(top) - 1);
-    if (top == 1) return round_quotient(negative, leading, exponent, false, divisor);
+    if (top == 1) return round_quotient(negative, leading, exponent, false, divisor, format);
     std::uint64_t below = magnitude[top - 2];
     if (shift != 0) {
         leading = (leading << shift) | (below >> (64 - shift));
@@ -116,10 +122,19 @@ float ExactAccumulator::rounded(std::uint32_t divisor) const {
     }
     const bool more = below != 0 || std::any_of(magnitude.begin(), magnitude.begin() + (top - 2),
                                                 [](std::uint64_t limb) { return limb != 0; });
-    return round_quotient(negative, leading, exponent - shift, more, divisor);
+    return round_quotient(negative, leading, exponent - shift, more, divisor, format);
+}
+
+float ExactAccumulator::rounded(std::uint32_t divisor) const {
+    return std::bit_cast<float>(rounded_bits(divisor, binary32));
 }
 
 float exact_sum(std::span<const float> values, std::uint32_t divisor) {
+    return std::bit_cast<float>(exact_sum_bits(values, divisor, binary32));
+}
+
+std::uint32_t exact_sum_bits(std::span<const float> values, std::uint32_t divisor,
+                             const FloatFormat& format) {
     unsigned lowest = std::numeric_limits<unsigned>::max();
     unsigned highest = 0;
     for (const float value : values) {
@@ -136,7 +151,7 @@ float exact_sum(std::span<const float> values, std::uint32_t divisor) {
         ExactAccumulator sum;
         for (const float value : values)
             sum.add(value);
-        return sum.rounded(divisor);
+        return sum.rounded_bits(divisor, format);
     }
     SignedWide sum = 0;
     for (const float value : values) {
@@ -148,7 +163,7 @@ float exact_sum(std::span<const float> values, std::uint32_t divisor) {
     }
     const bool negative = sum < 0;
     return round_quotient(negative, static_cast<Wide>(negative ? -sum : sum),
-                          static_cast<int>(lowest) + lowest_exponent, false, divisor);
+                          static_cast<int>(lowest) + lowest_exponent, false, divisor, format);
 }
 
 }  // namespace sumwire::apps

@@ -185,7 +185,9 @@ class Run {
                 if (exit.ok() && child != aggregator_) continue;
                 if (result_.failures.empty()) limit = Clock::now() + options_.grace;
                 aggregator_failed_ = aggregator_failed_ || child == aggregator_;
-                result_.failures.push_back(fmt::format("{} {}", name(child), to_string(exit)));
+                result_.failures.push_back(
+                    fmt::format("{} {}{}", name(child), to_string(exit),
+                                exit.ok() ? " although ranks still ran" : ""));
             }
         }
         if (supervisor_.stop_requested() != 0) return;

@@ -44,9 +44,11 @@ NpyHeader read_header(const std::filesystem::path& path, ByteSource& source) {
     std::array<std::byte, preamble_bytes> preamble{};
     if (source.read(preamble) != preamble.size() ||
         std::memcmp(preamble.data(), magic.data(), magic.size()) != 0) {
-        fail(path,
-             "is not a .npy file (its first bytes are not NumPy's); save the gradient with "
-             "numpy.save");
+        fail(path, path.extension() == ".zst"
+                       ? "is damaged (its first bytes are not zstd's, nor NumPy's within); copy it "
+                         "again, or compress it again with zstd"
+                       : "is not a .npy file (its first bytes are not NumPy's); save the gradient "
+                         "with numpy.save");
     }
     const auto version = std::to_integer<unsigned>(preamble[6]);
     if (version < 1 || version > 3) {

@@ -29,8 +29,8 @@ float not_finite_sum(std::span<const float> values) {
     return std::isnan(sum) ? std::numeric_limits<float>::quiet_NaN() : sum;
 }
 
-std::uint32_t divisor_of(RankValues ranks, ReferenceOp op) {
-    return op == ReferenceOp::average ? static_cast<std::uint32_t>(ranks.size()) : 1;
+std::uint32_t divisor_of(RankValues ranks, ReduceOp op) {
+    return op == ReduceOp::average ? static_cast<std::uint32_t>(ranks.size()) : 1;
 }
 
 // With 2^p the largest power of two that is no larger than the largest magnitude, a value is below
@@ -46,7 +46,7 @@ double fixed32_half_unit(float largest, std::size_t world_size) {
 
 }  // namespace
 
-std::vector<float> exact_reference(RankValues ranks, ReferenceOp op) {
+std::vector<float> exact_reference(RankValues ranks, ReduceOp op) {
     std::vector<float> results(ranks.front().size());
     std::vector<float> values(ranks.size());
     const std::uint32_t divisor = divisor_of(ranks, op);
@@ -59,12 +59,12 @@ std::vector<float> exact_reference(RankValues ranks, ReferenceOp op) {
     return results;
 }
 
-std::vector<float> rank_order_reference(RankValues ranks, ReferenceOp op) {
+std::vector<float> rank_order_reference(RankValues ranks, ReduceOp op) {
     std::vector<float> results = ranks.front();
     for (const auto& rank : ranks.subspan(1))
         for (std::size_t i = 0; i < results.size(); ++i)
             results[i] += rank[i];
-    if (op == ReferenceOp::average) {
+    if (op == ReduceOp::average) {
         const auto divisor = static_cast<float>(ranks.size());
         for (float& result : results)
             result /= divisor;
@@ -72,7 +72,22 @@ std::vector<float> rank_order_reference(RankValues ranks, ReferenceOp op) {
     return results;
 }
 
-std::vector<double> fixed32_bounds(RankValues ranks, ReferenceOp op, std::size_t chunk_elements) {
+std::vector<float> extremum_reference(RankValues ranks, ReduceOp op) {
+    const auto is_better = [op](float a, float b) {
+        if (a == b) return op == ReduceOp::minimum ? std::signbit(a) : std::signbit(b);
+        return op == ReduceOp::minimum ? a < b : a > b;
+    };
+    std::vector<float> results = ranks.front();
+    for (const auto& rank : ranks) {
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (std::isnan(rank[i])) results[i] = std::numeric_limits<float>::quiet_NaN();
+            if (!std::isnan(results[i]) && is_better(rank[i], results[i])) results[i] = rank[i];
+        }
+    }
+    return results;
+}
+
+std::vector<double> fixed32_bounds(RankValues ranks, ReduceOp op, std::size_t chunk_elements) {
     const std::size_t count = ranks.front().size();
     const auto world_size = static_cast<double>(ranks.size());
     std::vector<double> bounds;

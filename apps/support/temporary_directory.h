@@ -1,7 +1,10 @@
-// A private directory that is removed with everything in it.
+// A private directory that is removed with everything in it; if its process is killed, by the next
+// one that makes such a directory in the same place.
 #pragma once
 
 #include <filesystem>
+
+#include "apps/support/descriptor.h"
 
 namespace sumwire::apps {
 
@@ -18,6 +21,7 @@ class TemporaryDirectory {
 
   private:
     std::filesystem::path path_;
+    Descriptor owner_;  // locked as long as the process lives
 };
 
 }  // namespace sumwire::apps

@@ -149,6 +149,8 @@ TEST(AggregatorProgram, BadArgumentsAreOneLineAndExitCode2) {
         {{"--jobs", "0"}, "1 to"},
         {{"--nonsense"}, "--nonsense"},
         {{"--", "-l", "0"}, "dpdk"},
+        {{"--port", "inproc:x"}, "no other process can reach it"},
+        {{"--port", "udp", "--port", "dpdk:net_ring0"}, "no other process can reach it"},
     };
     for (const BadUse& use : uses) {
         AggregatorProcess aggregator(use.arguments);

@@ -99,7 +99,7 @@ TEST(BenchAllreduceTable, NamesTheColumnsOfNcclTestsAndWhatIsShared) {
         EXPECT_EQ(row["arithmetic"], codec == "sketch" ? "fixed32" : "exact");
         codecs_of_size[row["dense_bytes"]].insert(codec);
     }
-    const std::set<std::string> all{"dense", "packed", "sketch"};
+    const std::set<std::string> all{"auto", "dense", "packed", "sketch"};
     EXPECT_EQ(codecs_of_size,
               (std::map<double, std::set<std::string>>{{1024, all}, {4096, all}, {16384, all}}));
 }

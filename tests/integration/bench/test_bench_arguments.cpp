@@ -33,8 +33,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"no_subcommand", "", "subcommand", "--help"},
         Case{"unknown_option", "codec --foo", "--foo", "codec --help"},
-        Case{"unknown_codec", "codec --codec zip", "zip", "dense, packed, sketch"},
-        Case{"sketch_of_floats", "codec --codec sketch --arithmetic f32", "f32", "use exact"},
+        Case{"unknown_codec", "codec --codec zip", "zip", "auto, dense, packed, sketch"},
+        Case{"sketch_of_floats", "codec --codec sketch --arithmetic f32", "f32",
+             "choose --arithmetic exact"},
         Case{"no_directory", "codec --gradients /nowhere", "/nowhere", "--help"},
         Case{"no_gradients", "codec --gradients apps", "apps", "step"},
         Case{"density_without_elements", "codec --density 0.1", "--density", "--elements"},
@@ -45,6 +46,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"text_for_number", "aggregator --payload abc", "abc", "multiple of 64"},
         Case{"odd_window", "aggregator --window 3", "3", "power of two"},
         Case{"unknown_op", "aggregator --op mul", "mul", "add_i32"},
+        Case{"unknown_polling", "allreduce --polling busy", "busy", "yield"},
+        Case{"unknown_type", "codec --type f8", "f8", "bf16"},
+        Case{"unknown_transport", "allreduce --transport pigeon", "pigeon", "udp"},
         Case{"unknown_port", "allreduce --port pigeon", "pigeon", "udp"},
         Case{"sizes_swapped", "allreduce --min 4K --max 1K", "--min 4K", "smaller one first"},
         Case{"no_size", "allreduce --min 1X", "1X", "64M"},
@@ -54,6 +58,13 @@ INSTANTIATE_TEST_SUITE_P(
              "--min", "--help"}),
     [](const auto& wrong) { return wrong.param.name; });
 
+TEST(BenchVersion, IsNamed) {
+    const auto run = run_bench("--version", false);
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.output.find("sumwire-bench "), 0U) << run.output;
+    EXPECT_EQ(run.errors, "");
+}
+
 TEST(BenchHelp, GoesToStandardOutput) {
     for (const auto* arguments :
          {"--help", "codec --help", "aggregator --help", "allreduce --help"}) {
@@ -61,7 +72,7 @@ TEST(BenchHelp, GoesToStandardOutput) {
         EXPECT_EQ(run.exit_code, 0) << arguments;
         EXPECT_EQ(run.errors, "");
         EXPECT_NE(run.output.find("--help"), std::string::npos) << arguments;
-        EXPECT_EQ(run.output.find("allreduce-rank"), std::string::npos) << arguments;
+        EXPECT_EQ(run.output.find("rank-of-a-session"), std::string::npos) << arguments;
     }
 }
 

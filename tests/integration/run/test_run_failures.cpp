@@ -61,6 +61,7 @@ TEST_F(Files, ThatCannotBeUsedAreNamedWithTheRemedy) {
         {add_text("cut.npy.zst",
                   read((gradients() / "step040-worker0.npy.zst").string()).substr(0, 100'000)),
          "truncated"},
+        {add_text("damaged.npy.zst", "no zstd"), "copy it again"},
         {add_of_type("double.npy", "<f8"), "float64"},
         {add_of_type("big.npy", ">f4"), "big-endian"},
         {add_text("text.npy", "hello"), "not a .npy file"},
@@ -160,15 +161,27 @@ TEST_P(LostWorker, IsNamedByAllOthersWithinTheDeadline) {
 INSTANTIATE_TEST_SUITE_P(Transports, LostWorker, testing::Values("udp", "memif", "veth"),
                          [](const auto& way) { return std::string(way.param); });
 
+// Rank 0's program ends the aggregator, which is its sibling.
+CommandResult end_aggregator(const std::string& signal) {
+    return run_command("WORKER_JOIN_SECONDS=4 " + run_program() +
+                       "--workers 2 -- sh -c '[ $RANK = 1 ] || kill -" + signal +
+                       " $(cat "
+                       "/proc/$PPID/task/*/children | tr \" \" "
+                       "\"\\n\" | head -n 1); exec \"$0\"' " +
+                       worker_program());
+}
+
 TEST(LostAggregator, IsNamed) {
-    // Rank 0's program ends the aggregator, which is its sibling.
-    const auto result = run_command("WORKER_JOIN_SECONDS=4 " + run_program() +
-                                    "--workers 2 -- sh -c '[ $RANK = 1 ] || kill -KILL $(cat "
-                                    "/proc/$PPID/task/*/children | tr \" \" "
-                                    "\"\\n\" | head -n 1); exec \"$0\"' " +
-                                    worker_program());
+    const auto result = end_aggregator("KILL");
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, HasSubstr("aggregator was killed by SIGKILL"));
+}
+
+TEST(ShutDownAggregator, IsNamed) {
+    const auto result = end_aggregator("TERM");
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.error,
+                HasSubstr("aggregator exited with status 0 although ranks still ran"));
 }
 
 }  // namespace

@@ -37,11 +37,11 @@ TEST(RunCommandLine, TakesGradients) {
     EXPECT_EQ(options->mtu, 1500U);
 }
 
-TEST(RunCommandLine, UsuallySumsPackedAndExactOverUdp) {
+TEST(RunCommandLine, UsuallyTheCodecIsAutomaticAndTheSumExactOverUdp) {
     const auto options = parse({"--gradients", "d"});
     ASSERT_TRUE(options);
     ASSERT_EQ(options->choices.size(), 1U);
-    EXPECT_EQ(options->choices[0].codec, Codec::packed);
+    EXPECT_EQ(options->choices[0].codec, Codec::automatic);
     EXPECT_EQ(options->choices[0].arithmetic, Arithmetic::exact);
     EXPECT_EQ(options->transport, Transport::udp);
     EXPECT_FALSE(options->workers);
@@ -49,8 +49,18 @@ TEST(RunCommandLine, UsuallySumsPackedAndExactOverUdp) {
     EXPECT_FALSE(options->deadline);
 }
 
-TEST(RunCommandLine, AllStandsForTheUsualCombinations) {
-    EXPECT_EQ(parse({"--gradients", "d", "--codec", "all"})->choices.size(), 6U);
+TEST(RunCommandLine, TakesSeveralCodecsAndArithmetics) {
+    EXPECT_EQ(parse({"--gradients", "d", "--codec", "all"})->choices.size(), 4U);
+    EXPECT_EQ(parse({"--gradients", "d", "--codec", "all", "--arithmetic", "all"})->choices.size(),
+              11U);
+    EXPECT_EQ(parse({"--gradients", "d", "--codec", "dense,packed", "--arithmetic", "exact,f32"})
+                  ->choices.size(),
+              4U);
+}
+
+TEST(RunCommandLine, TakesEveryOperation) {
+    EXPECT_EQ(parse({"--gradients", "d", "--op", "minimum"})->op, ReduceOp::minimum);
+    EXPECT_EQ(parse({"--gradients", "d", "--op", "maximum"})->op, ReduceOp::maximum);
 }
 
 TEST(RunCommandLine, LeavesAProgramsArgumentsAlone) {
@@ -75,12 +85,11 @@ TEST(RunCommandLine, NamesTheRemedyInOneLine) {
         {{"--gradients", "d", "--workers", "1025"}, "--workers"},
         {{"--gradients", "d", "--workers", "two"}, "--workers"},
         {{"--gradients", "d", "--transport", "tcp"}, "choose inproc, udp, memif or veth"},
-        {{"--gradients", "d", "--codec", "zip"}, "choose dense, packed, sketch"},
+        {{"--gradients", "d", "--codec", "zip"}, "choose auto, dense, packed, sketch"},
         {{"--gradients", "d", "--arithmetic", "f64"}, "choose exact, f32, fixed32"},
-        {{"--gradients", "d", "--op", "max"}, "choose sum or average"},
-        {{"--gradients", "d", "--polling", "busy"}, "choose auto, spin, yield, sleep"},
+        {{"--gradients", "d", "--op", "max"}, "choose sum, average, minimum, maximum"},
+        {{"--gradients", "d", "--polling", "busy"}, "auto, spin, yield or sleep"},
         {{"--gradients", "d", "--codec", "sketch", "--arithmetic", "f32"}, "sketch needs integers"},
-        {{"--gradients", "d", "--codec", "all", "--arithmetic", "f32"}, "leave --arithmetic out"},
         {{"--gradients", "d", "--payload", "100"}, "multiple of 64"},
         {{"--gradients", "d", "--payload", "65536"}, "up to 65472"},
         {{"--gradients", "d", "--mtu", "10"}, "--mtu"},

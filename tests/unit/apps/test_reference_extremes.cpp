@@ -104,8 +104,8 @@ TEST(ReferenceExtremes, AreRoundedCorrectly) {
         for (std::size_t world_size = 1; world_size <= 9; ++world_size) {
             SCOPED_TRACE(family.name + std::string(", ranks: ") + std::to_string(world_size));
             const auto ranks = draw(family, world_size, 300, 11);
-            expect_rounded(ranks, exact_reference(ranks, ReferenceOp::sum), 1);
-            expect_rounded(ranks, exact_reference(ranks, ReferenceOp::average), world_size);
+            expect_rounded(ranks, exact_reference(ranks, ReduceOp::sum), 1);
+            expect_rounded(ranks, exact_reference(ranks, ReduceOp::average), world_size);
         }
     }
 }
@@ -113,8 +113,8 @@ TEST(ReferenceExtremes, AreRoundedCorrectly) {
 TEST(ReferenceExtremes, CarryOverManyRanks) {
     for (const float value : {std::numeric_limits<float>::max(), -0x1p-149F, 0x1.fffffep-1F}) {
         const Ranks ranks(1024, {value});
-        expect_rounded(ranks, exact_reference(ranks, ReferenceOp::sum), 1);
-        expect_rounded(ranks, exact_reference(ranks, ReferenceOp::average), 1024);
+        expect_rounded(ranks, exact_reference(ranks, ReduceOp::sum), 1);
+        expect_rounded(ranks, exact_reference(ranks, ReduceOp::average), 1024);
     }
 }
 
@@ -124,8 +124,8 @@ TEST(ReferenceExtremes, DoNotMindThatSubnormalsAreFlushed) {
     constexpr unsigned flush_and_ignore = 0x8040;
     const unsigned before = _mm_getcsr();
     _mm_setcsr(before | flush_and_ignore);
-    const auto sums = exact_reference(ranks, ReferenceOp::sum);
-    const auto averages = exact_reference(ranks, ReferenceOp::average);
+    const auto sums = exact_reference(ranks, ReduceOp::sum);
+    const auto averages = exact_reference(ranks, ReduceOp::average);
     _mm_setcsr(before);
     expect_rounded(ranks, sums, 1);
     expect_rounded(ranks, averages, 5);

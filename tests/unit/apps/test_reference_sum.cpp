@@ -46,8 +46,8 @@ TEST(ReferenceSum, ExactIsTheRoundedRealSum) {
             sums.push_back(real.quotient(1));
             averages.push_back(real.quotient(world_size));
         }
-        EXPECT_EQ(bits_of(exact_reference(ranks, ReferenceOp::sum)), bits_of(sums));
-        EXPECT_EQ(bits_of(exact_reference(ranks, ReferenceOp::average)), bits_of(averages));
+        EXPECT_EQ(bits_of(exact_reference(ranks, ReduceOp::sum)), bits_of(sums));
+        EXPECT_EQ(bits_of(exact_reference(ranks, ReduceOp::average)), bits_of(averages));
     }
 }
 
@@ -59,8 +59,8 @@ TEST(ReferenceSum, RankOrderIsWrittenOut) {
         sums.push_back(((ranks[0][i] + ranks[1][i]) + ranks[2][i]) + ranks[3][i]);
         averages.push_back(sums.back() / 4.0F);
     }
-    EXPECT_EQ(bits_of(rank_order_reference(ranks, ReferenceOp::sum)), bits_of(sums));
-    EXPECT_EQ(bits_of(rank_order_reference(ranks, ReferenceOp::average)), bits_of(averages));
+    EXPECT_EQ(bits_of(rank_order_reference(ranks, ReduceOp::sum)), bits_of(sums));
+    EXPECT_EQ(bits_of(rank_order_reference(ranks, ReduceOp::average)), bits_of(averages));
 }
 
 TEST(ReferenceSum, InfinitiesComeBackWhereAFloatSumPutsThem) {
@@ -68,31 +68,31 @@ TEST(ReferenceSum, InfinitiesComeBackWhereAFloatSumPutsThem) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     constexpr float largest = std::numeric_limits<float>::max();
     const Ranks ranks{{infinity, -infinity, infinity, nan, largest}, {1, 2, -infinity, 1, largest}};
-    const auto sums = exact_reference(ranks, ReferenceOp::sum);
+    const auto sums = exact_reference(ranks, ReduceOp::sum);
     EXPECT_EQ(sums[0], infinity);
     EXPECT_EQ(sums[1], -infinity);
     EXPECT_EQ(std::bit_cast<std::uint32_t>(sums[2]), 0x7fc00000U);
     EXPECT_EQ(std::bit_cast<std::uint32_t>(sums[3]), 0x7fc00000U);
     EXPECT_EQ(sums[4], infinity);
-    EXPECT_EQ(exact_reference(ranks, ReferenceOp::average)[4], largest);
+    EXPECT_EQ(exact_reference(ranks, ReduceOp::average)[4], largest);
 }
 
 TEST(ReferenceSum, BoundsHoldForAnyRoundingToHalfAUnitAndNotForMore) {
     const Ranks ranks{{1.5F, 0.25F, 1e-3F}, {-1.0F, 0.5F, 1e-4F}, {0, 0, 0}};
-    const auto bounds = fixed32_bounds(ranks, ReferenceOp::sum, 2);
+    const auto bounds = fixed32_bounds(ranks, ReduceOp::sum, 2);
     ASSERT_EQ(bounds.size(), 2U);
     // The largest magnitude is 1.5 and three ranks need two bits of carry: half a unit is 2^-28.
     EXPECT_GE(bounds[0], 3 * 0x1p-28);
     EXPECT_LE(bounds[0], 3 * 0x1p-28 + (4.5 + 3 * 0x1p-28) * 0x1p-23 + 0x1p-149);
     EXPECT_LT(bounds[1], bounds[0] / 500);
-    EXPECT_NEAR(fixed32_bounds(ranks, ReferenceOp::average, 2)[0], bounds[0] / 3, 1e-12);
+    EXPECT_NEAR(fixed32_bounds(ranks, ReduceOp::average, 2)[0], bounds[0] / 3, 1e-12);
 }
 
 TEST(ReferenceSum, NothingHasNoSums) {
     const Ranks ranks{{}, {}};
-    EXPECT_TRUE(exact_reference(ranks, ReferenceOp::sum).empty());
-    EXPECT_TRUE(rank_order_reference(ranks, ReferenceOp::sum).empty());
-    EXPECT_TRUE(fixed32_bounds(ranks, ReferenceOp::sum, 65536).empty());
+    EXPECT_TRUE(exact_reference(ranks, ReduceOp::sum).empty());
+    EXPECT_TRUE(rank_order_reference(ranks, ReduceOp::sum).empty());
+    EXPECT_TRUE(fixed32_bounds(ranks, ReduceOp::sum, 65536).empty());
 }
 
 }  // namespace

@@ -1,62 +1,72 @@
-// The judge tells right results from wrong ones.
+// A verdict tells right results from wrong ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
-#include "apps/run/verdict.h"
+#include "apps/support/reference_sum.h"
+#include "apps/support/verdict.h"
 
 namespace sumwire::apps {
 namespace {
 
-using Ranks = std::vector<std::vector<float>>;
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
-TEST(Verdict, ExactAndFloatSumsAreComparedBitByBit) {
-    const Ranks gradients{{1e8F, 1.0F}, {1.0F, 2.0F}, {-1e8F, 4.0F}};
-    Judge judge(gradients, ReduceOp::sum);
-    const std::vector<float> exact{1.0F, 7.0F};
-    const std::vector<float> rank_order{0.0F, 7.0F};
-    EXPECT_EQ(judge.judge(Arithmetic::exact, exact).wrong, 0U);
-    EXPECT_EQ(judge.judge(Arithmetic::f32, rank_order).wrong, 0U);
-    const Verdict verdict = judge.judge(Arithmetic::f32, exact);
-    EXPECT_EQ(verdict.wrong, 1U);
-    EXPECT_EQ(verdict.first, 0U);
-    EXPECT_EQ(verdict.expected, 0.0F);
-    EXPECT_EQ(verdict.found, 1.0F);
-    EXPECT_EQ(judge.judge(Arithmetic::exact, std::vector<float>{1.0F, -7.0F}).first, 1U);
+Verdict judge(const std::vector<float>& expected, const std::vector<double>& bounds,
+              const std::vector<float>& result) {
+    return ExpectedSums{.values = expected, .bounds = bounds}.judge(result);
+}
+
+TEST(Verdict, WithoutBoundsEveryBitCounts) {
+    const std::vector<float> right{0.0F, 1.0F, -2.5F};
+    EXPECT_EQ(judge(right, {}, right).wrong, 0U);
+    const Verdict verdict = judge(right, {}, {0.0F, std::nextafter(1.0F, 2.0F), 2.5F});
+    EXPECT_EQ(verdict.wrong, 2U);
+    EXPECT_EQ(verdict.first, 1U);
+    EXPECT_EQ(verdict.expected, 1.0F);
+    EXPECT_EQ(verdict.found, std::nextafter(1.0F, 2.0F));
 }
 
 TEST(Verdict, ZerosHaveASign) {
-    const Ranks gradients{{-0.0F}, {-0.0F}};
-    Judge judge(gradients, ReduceOp::sum);
-    EXPECT_EQ(judge.judge(Arithmetic::exact, std::vector<float>{0.0F}).wrong, 0U);
-    EXPECT_EQ(judge.judge(Arithmetic::exact, std::vector<float>{-0.0F}).wrong, 1U);
-    EXPECT_EQ(judge.judge(Arithmetic::f32, std::vector<float>{-0.0F}).wrong, 0U);
+    EXPECT_EQ(judge({0.0F}, {}, {-0.0F}).wrong, 1U);
+    EXPECT_EQ(judge({-0.0F}, {}, {-0.0F}).wrong, 0U);
 }
 
-TEST(Verdict, FixedPointSumsMayBeOffByTheirBound) {
-    const Ranks gradients{{1.0F, 1e-6F}, {1.0F, 0.0F}};
-    Judge judge(gradients, ReduceOp::sum);
-    // Half a unit is 2^-29, and there are two ranks.
-    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, 1e-6F + 0x1p-29F}).wrong,
-              0U);
-    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, 2e-6F}).wrong, 1U);
-    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, NAN}).wrong, 1U);
+TEST(Verdict, WithBoundsOnlyLargeErrorsCount) {
+    EXPECT_EQ(judge({1.0F, 1.0F, 1.0F}, {0.25}, {0.75F, 1.25F, 1.5F}).wrong, 1U);
 }
 
-TEST(Verdict, AChunkThatIsNotFiniteIsNaNInFixedPoint) {
-    const Ranks gradients{{1.0F, std::numeric_limits<float>::infinity()}, {1.0F, 0.0F}};
-    Judge judge(gradients, ReduceOp::sum);
-    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{NAN, NAN}).wrong, 0U);
-    EXPECT_EQ(judge.judge(Arithmetic::fixed32, std::vector<float>{2.0F, INFINITY}).wrong, 2U);
+TEST(Verdict, EachChunkHasABoundOfItsOwn) {
+    std::vector<float> expected(fixed32_chunk_elements + 1, 1.0F);
+    std::vector<float> result(expected.size(), 1.25F);
+    EXPECT_EQ(judge(expected, {0.25, 0.125}, result).wrong, 1U);
+    EXPECT_EQ(judge(expected, {0.25, 0.125}, result).first, fixed32_chunk_elements);
 }
 
-TEST(Verdict, FindsTheRankThatDiffers) {
-    EXPECT_EQ(find_dissenter(Ranks{{1, 2}, {1, 2}, {1, 2}}), std::nullopt);
-    EXPECT_EQ(find_dissenter(Ranks{{1, 2}, {1, 2}, {1, 3}}), 2U);
-    EXPECT_EQ(find_dissenter(Ranks{{0.0F}, {-0.0F}}), 1U);
-    EXPECT_EQ(find_dissenter(Ranks{{}, {}}), std::nullopt);
+TEST(Verdict, AnyNaNEqualsAnyNaN) {
+    EXPECT_EQ(judge({nan_value, 1.0F, nan_value}, {}, {-nan_value, nan_value, 1.0F}).wrong, 2U);
+}
+
+TEST(Verdict, WhereABoundIsFiniteNaNIsWrong) {
+    EXPECT_EQ(judge({1.0F}, {10}, {nan_value}).wrong, 1U);
+}
+
+TEST(Verdict, AChunkThatIsNotFiniteMustBeNaNThroughout) {
+    EXPECT_EQ(judge({2.0F, infinity}, {infinity}, {nan_value, -nan_value}).wrong, 0U);
+    EXPECT_EQ(judge({2.0F, infinity}, {infinity}, {2.0F, infinity}).wrong, 2U);
+}
+
+TEST(Verdict, ASumThatOverflowsIsRightAsItStands) {
+    EXPECT_EQ(judge({infinity}, {1e30}, {infinity}).wrong, 0U);
+    EXPECT_EQ(judge({infinity}, {1e30}, {-infinity}).wrong, 1U);
+}
+
+TEST(Verdict, AResultOfAnotherLengthIsWrong) {
+    EXPECT_GT(judge({1.0F, 2.0F}, {}, {1.0F}).wrong, 0U);
+    EXPECT_GT(judge({}, {}, {1.0F}).wrong, 0U);
 }
 
 }  // namespace

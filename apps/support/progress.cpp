@@ -1,4 +1,4 @@
-#include "apps/bench/progress.h"
+#include "apps/support/progress.h"
 
 #include <fmt/core.h>
 #include <unistd.h>

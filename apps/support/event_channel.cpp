@@ -1,4 +1,4 @@
-#include "apps/bench/event_channel.h"
+#include "apps/support/event_channel.h"
 
 #include <signal.h>
 #include <sys/socket.h>

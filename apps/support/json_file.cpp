@@ -1,4 +1,4 @@
-#include "apps/bench/json_file.h"
+#include "apps/support/json_file.h"
 
 #include <fmt/core.h>
 
