@@ -313,13 +313,13 @@ void WorkerSession::check_joining(Time now) {
     const auto seconds = std::chrono::duration<double>(config_.join_timeout).count();
     if (last_waiting_) {
         fail(SessionFailure::Kind::ranks_missing, last_waiting_->missing_rank,
-             fmt::format("rank {} of job '{}' has not joined within {:.1f} s ({} of {} ranks are "
+             fmt::format("rank {} of job '{}' has not joined within {:.3g} s ({} of {} ranks are "
                          "here); start it, or check its job name, world size and aggregator",
                          last_waiting_->missing_rank, config_.join.job, seconds,
                          last_waiting_->joined, config_.join.world_size));
     } else {
         fail(SessionFailure::Kind::no_answer, 0,
-             fmt::format("no answer within {:.1f} s; check that sumwire-aggregator runs there, and "
+             fmt::format("no answer within {:.3g} s; check that sumwire-aggregator runs there, and "
                          "that its UDP port passes every firewall on the way",
                          seconds));
     }
