@@ -11,7 +11,9 @@
 #include "apps/support/statistics.h"
 #include "gpu/codec/chunk_codec.h"
 #include "nic/time.h"
+#include "runtime/communicator/choices.h"
 #include "runtime/engine/codec_policy.h"
+#include "runtime/engine/wire_op.h"
 
 namespace sumwire::apps {
 namespace {
@@ -20,42 +22,6 @@ namespace {
 constexpr unsigned passes_to_steady = 3;
 
 using Ranks = std::vector<std::unique_ptr<gpu::ChunkCodec>>;
-
-nic::Op op_of(gpu::Combine combine) {
-    switch (combine) {
-        case gpu::Combine::bit_or:
-            return nic::Op::bit_or;
-        case gpu::Combine::add_i32:
-            return nic::Op::add_i32;
-        case gpu::Combine::add_i64:
-            return nic::Op::add_i64;
-        case gpu::Combine::add_f32:
-            return nic::Op::add_f32;
-        case gpu::Combine::add_f64:
-            return nic::Op::add_f64;
-        case gpu::Combine::max_u8:
-            return nic::Op::max_u8;
-        case gpu::Combine::max_u16:
-            return nic::Op::max_u16;
-        case gpu::Combine::max_u32:
-            return nic::Op::max_u32;
-        case gpu::Combine::max_u64:
-            return nic::Op::max_u64;
-    }
-    return nic::Op::none;
-}
-
-gpu::Arithmetic codec_arithmetic(Arithmetic arithmetic) {
-    switch (arithmetic) {
-        case Arithmetic::exact:
-            return gpu::Arithmetic::exact;
-        case Arithmetic::f32:
-            return gpu::Arithmetic::f32;
-        case Arithmetic::fixed32:
-            return gpu::Arithmetic::fixed32;
-    }
-    return {};
-}
 
 // What the network does to the current round of all ranks.
 void combine_round(const Ranks& ranks) {
@@ -66,7 +32,7 @@ void combine_round(const Ranks& ranks) {
             if (messages.size() != sums.size() ||
                 messages[message].bytes.size() != sums[message].bytes.size())
                 throw std::runtime_error("ranks disagree on the messages of a chunk");
-            plain_combine(op_of(sums[message].combine), sums[message].bytes,
+            plain_combine(runtime::wire_op(sums[message].combine), sums[message].bytes,
                           messages[message].bytes);
         }
         for (std::size_t rank = 1; rank < ranks.size(); ++rank)
@@ -128,20 +94,11 @@ class CodecBench {
     }
 
     gpu::Codec codec_of(std::uint32_t count, const runtime::ChunkFacts& facts) const {
-        switch (run_.choice.codec) {
-            case Codec::dense:
-                return gpu::Codec::dense;
-            case Codec::packed:
-                return gpu::Codec::packed;
-            case Codec::sketch:
-                return gpu::Codec::sketch;
-            case Codec::automatic:
-                break;
-        }
+        if (const auto pinned = runtime::to_gpu(run_.choice.codec)) return *pinned;
         return runtime::choose_codec({.count = count,
                                       .operation_chunks = facts_.size(),
                                       .type = gradients_.type,
-                                      .arithmetic = codec_arithmetic(run_.choice.arithmetic),
+                                      .arithmetic = runtime::to_gpu(run_.choice.arithmetic),
                                       .link = run_.link},
                                      facts);
     }
@@ -151,7 +108,7 @@ class CodecBench {
         Ranks& ranks = codecs_[codec];
         if (!ranks.empty()) return ranks;
         const gpu::CodecConfig config{.codec = codec,
-                                      .arithmetic = codec_arithmetic(run_.choice.arithmetic),
+                                      .arithmetic = runtime::to_gpu(run_.choice.arithmetic),
                                       .world_size = static_cast<std::uint32_t>(buffers_.size()),
                                       .type = gradients_.type};
         for (std::size_t rank = 0; rank < buffers_.size(); ++rank)

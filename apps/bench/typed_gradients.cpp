@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "apps/support/exact_accumulator.h"
+#include "runtime/communicator/choices.h"
 
 namespace sumwire::apps {
 namespace {
@@ -15,24 +16,6 @@ constexpr double largest_integer = 1 << 20;
 
 const FloatFormat& format_of(gpu::DataType type) {
     return type == gpu::DataType::bf16 ? bfloat16 : binary16;
-}
-
-gpu::DataType element_type(DataType type) {
-    switch (type) {
-        case DataType::f32:
-            return gpu::DataType::f32;
-        case DataType::bf16:
-            return gpu::DataType::bf16;
-        case DataType::f16:
-            return gpu::DataType::f16;
-        case DataType::f64:
-            return gpu::DataType::f64;
-        case DataType::i32:
-            return gpu::DataType::i32;
-        case DataType::i64:
-            return gpu::DataType::i64;
-    }
-    return {};
 }
 
 bool is_half(gpu::DataType type) {
@@ -155,7 +138,7 @@ std::vector<std::uint16_t> sum_halves(RankValues wide, std::span<const float> ex
 }  // namespace
 
 TypedGradients convert(RankValues gradients, DataType type) {
-    TypedGradients typed{.type = element_type(type), .ranks = {}};
+    TypedGradients typed{.type = runtime::to_gpu(type), .ranks = {}};
     const double largest = largest_magnitude(gradients);
     for (const auto& rank : gradients) {
         switch (type) {
@@ -182,7 +165,7 @@ TypedGradients convert(RankValues gradients, DataType type) {
 }
 
 bool knows_arithmetic(DataType type) {
-    return is_wide(element_type(type));
+    return is_wide(runtime::to_gpu(type));
 }
 
 bool knows_codec(DataType type) {

@@ -13,6 +13,7 @@
 
 #include "gpu/device.h"
 #include "nic/dpdk/eal.h"
+#include "runtime/communicator/choices.h"
 #include "runtime/communicator/core.h"
 #include "runtime/communicator/resolved_options.h"
 #include "runtime/progress_thread.h"
@@ -90,64 +91,6 @@ struct Communicator::Impl {
 };
 
 namespace {
-
-std::optional<gpu::Codec> convert(Codec codec) {
-    switch (codec) {
-        case Codec::dense:
-            return gpu::Codec::dense;
-        case Codec::packed:
-            return gpu::Codec::packed;
-        case Codec::sketch:
-            return gpu::Codec::sketch;
-        case Codec::automatic:
-            return std::nullopt;
-    }
-    throw SetupError("unknown codec: use Codec::automatic, dense, packed or sketch");
-}
-
-gpu::Arithmetic convert(Arithmetic arithmetic) {
-    switch (arithmetic) {
-        case Arithmetic::exact:
-            return gpu::Arithmetic::exact;
-        case Arithmetic::f32:
-            return gpu::Arithmetic::f32;
-        case Arithmetic::fixed32:
-            return gpu::Arithmetic::fixed32;
-    }
-    throw SetupError("unknown arithmetic: use Arithmetic::exact, f32 or fixed32");
-}
-
-gpu::DataType convert(DataType type) {
-    switch (type) {
-        case DataType::f32:
-            return gpu::DataType::f32;
-        case DataType::bf16:
-            return gpu::DataType::bf16;
-        case DataType::f16:
-            return gpu::DataType::f16;
-        case DataType::f64:
-            return gpu::DataType::f64;
-        case DataType::i32:
-            return gpu::DataType::i32;
-        case DataType::i64:
-            return gpu::DataType::i64;
-    }
-    throw SetupError("unknown data type: use DataType::f32, bf16, f16, f64, i32 or i64");
-}
-
-gpu::Reduction convert(ReduceOp op) {
-    switch (op) {
-        case ReduceOp::sum:
-            return gpu::Reduction::sum;
-        case ReduceOp::average:
-            return gpu::Reduction::average;
-        case ReduceOp::minimum:
-            return gpu::Reduction::minimum;
-        case ReduceOp::maximum:
-            return gpu::Reduction::maximum;
-    }
-    throw SetupError("unknown reduction: use ReduceOp::sum, average, minimum or maximum");
-}
 
 void check_memory(const void* pointer, std::size_t count, gpu::DataType type) {
     const std::size_t size = gpu::size_of(type);
@@ -250,10 +193,10 @@ Work Communicator::all_reduce(void* pointer, std::size_t count, DataType type, R
     runtime::Operation operation;
     operation.call = {.kind = runtime::CollectiveCall::Kind::all_reduce,
                       .count = count,
-                      .type = convert(type),
-                      .reduction = convert(op),
-                      .codec = convert(call.codec.value_or(options.codec)),
-                      .arithmetic = convert(call.arithmetic.value_or(options.arithmetic)),
+                      .type = runtime::to_gpu(type),
+                      .reduction = runtime::to_gpu(op),
+                      .codec = runtime::to_gpu(call.codec.value_or(options.codec)),
+                      .arithmetic = runtime::to_gpu(call.arithmetic.value_or(options.arithmetic)),
                       .tag = call.tag};
     operation.values = pointer;
     check_memory(pointer, count, operation.call.type);

@@ -5,35 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/engine/wire_op.h"
 #include "sumwire/errors.h"
 
 namespace sumwire::runtime {
 
 namespace {
-
-nic::Op wire_op(gpu::Combine combine) {
-    switch (combine) {
-        case gpu::Combine::bit_or:
-            return nic::Op::bit_or;
-        case gpu::Combine::add_i32:
-            return nic::Op::add_i32;
-        case gpu::Combine::add_i64:
-            return nic::Op::add_i64;
-        case gpu::Combine::add_f32:
-            return nic::Op::add_f32;
-        case gpu::Combine::add_f64:
-            return nic::Op::add_f64;
-        case gpu::Combine::max_u8:
-            return nic::Op::max_u8;
-        case gpu::Combine::max_u16:
-            return nic::Op::max_u16;
-        case gpu::Combine::max_u32:
-            return nic::Op::max_u32;
-        case gpu::Combine::max_u64:
-            return nic::Op::max_u64;
-    }
-    return nic::Op::none;
-}
 
 // SplitMix64's finaliser: spreads a counter over all bits.
 std::uint64_t mix(std::uint64_t x) {
